@@ -21,10 +21,10 @@ type Key struct {
 
 // Keys is the immutable set of valid names. The zero Keys knows none. It is safe for concurrent use.
 type Keys struct {
-	byName map[string]*Key   // every accepted spelling and every Foreign name
+	byName   map[string]*Key   // every accepted spelling and every Foreign name
 	upstream map[string]string // upstream spelling → name here
-	names  []string          // canonical, sorted, without Foreign
-	near   []string          // names and aliases, sorted
+	names    []string          // canonical, sorted, without Foreign
+	near     []string          // names and aliases, sorted
 }
 
 // NewKeys builds the set. Every defect of the list is reported, joined: an empty or unusable name, a kind that is
