@@ -1,0 +1,164 @@
+// Package middleware is the contract of a capability. A Middleware is one constant value that owns prompt segments,
+// direct and deferred tools, hooks and routes; a Suite is the ordered list of all that could exist; a Chain is what
+// one session opened of it. A closed middleware is never opened, so nothing that it owned is anywhere.
+package middleware
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/metaharness/peri/prompt"
+	"github.com/metaharness/peri/prompt/message"
+	"github.com/metaharness/peri/toolview"
+)
+
+// Middleware is one capability. It is a constant: a zero field means that there is no such thing, and state lives only
+// in what Open and Child return.
+type Middleware struct {
+	// Name is the meta key; Aliases are accepted for it. Upstream are names that another harness uses for it, which
+	// are answered with this one.
+	Name, Doc string
+	Aliases   []string
+	Upstream  []string
+	// Off closes it unless the meta map says true.
+	Off bool
+	// Segments are known even when it is closed, so that an override of a closed one is no unknown key.
+	Segments []prompt.Segment
+	// Tools and Deferred are its static tools, built once and shared by every session.
+	Tools, Deferred *toolview.Set
+	// Dynamic is the prefix that the name of a tool published by a source must carry ("mcp__") unless the static sets
+	// declare it; "" = declared names only.
+	Dynamic string
+	// Routes are the names and docs of its slash commands. RouteFamily allows more, whose names only Open knows.
+	Routes      []RouteDecl
+	RouteFamily bool
+	// Requires closes it with any of these; they stand earlier in the suite.
+	Requires []string
+	// After asserts the suite's order; it never reorders.
+	After []string
+	// RootOnly leaves it out of named children; forks keep it. It can bring no gate.
+	RootOnly bool
+	// Gates says that it brings a gate: it cannot be paused, and closing it wants trust. Open fails when what it
+	// brings differs.
+	Gates bool
+	// Policy is what its options fix for the life of a session: it is in the session's digest, stored with it, and
+	// handed to Open in Env.Policy on a resume as on the first day.
+	Policy json.RawMessage
+	// Open starts it for one session. nil = it has nothing but its constants.
+	Open func(context.Context, Env) (*Instance, error)
+}
+
+// Instance is a middleware at work in one session. A child session shares it unless Child makes another.
+type Instance struct {
+	// State reaches its own tools as Call.State.
+	State any
+	// Tools and Deferred publish tools in the place of the static sets; nil leaves those as they are.
+	Tools, Deferred toolview.Source
+	// Unsupported is why its precondition does not hold; all that it brings but its gates is absent then.
+	Unsupported string
+	// Vars fills the placeholders of its own Live segments, once.
+	Vars  map[string]string
+	Hooks Hooks
+	// Routes runs the declared routes, by name.
+	Routes []Route
+	// Contribute adds to one request. It runs on the loop's goroutine and is not to block.
+	Contribute func(context.Context, *Step, *prompt.Tail) error
+	// Agents says who may be spawned by name.
+	Agents Agents
+	// Facts tells what no other field shows: agents, skills, servers.
+	Facts func() []Fact
+	// Child makes the instance of a child session; nil = the child shares this one.
+	Child func(context.Context, Env) (*Instance, error)
+	// Close releases what Open took. It may be called more than once.
+	Close func(context.Context) error
+}
+
+// Hooks are what a middleware does around the loop. Each runs with its panic contained and attributed to its owner.
+type Hooks struct {
+	// Gate is a pure judge of calls and may run twice; it must not block. out arrives all Deny, so that a gate that
+	// errs, panics, is late or forgets a call has denied it.
+	Gate func(ctx context.Context, calls []*toolview.Call, out []Verdict)
+	// Rewrite runs once for every call, in chain order, each seeing what those before it made of the arguments. It may
+	// set new arguments, deny, ask, or allow what a mode alone asked about. out arrives all Deny here too: Pass leaves
+	// a call as it is.
+	Rewrite func(ctx context.Context, calls []*toolview.Call, out []Verdict)
+	// WrapModel and WrapTool are composed once per chain, the first middleware outermost. WrapTool is around leaves
+	// and may replace a result, never the call.
+	WrapModel func(ModelFunc) ModelFunc
+	WrapTool  func(ToolFunc) ToolFunc
+
+	// Start runs before a session's first turn and End when it closes.
+	Start func(context.Context) error
+	End   func(context.Context)
+	// Input sees a user's prompt before the first step and may add parts to it; an error refuses the turn.
+	Input func(context.Context, *Input) error
+	// Reply, Called and Result observe. Result runs for every use, denied ones included.
+	Reply  func(context.Context, *Step, *message.Message)
+	Result func(context.Context, *toolview.Call, *message.Result)
+	// Stop runs when a turn would end; a text that it returns continues the turn as the user's.
+	Stop func(context.Context, *Step) (string, error)
+	// History may replace what the model is sent of the conversation. One owner of a chain may have it.
+	History func(context.Context, *Step, []*message.Message) ([]*message.Message, error)
+}
+
+// Agents is who may be spawned by name.
+type Agents interface {
+	// Agent completes a spawn by the named definition.
+	Agent(name string) (toolview.Spawn, bool)
+	// List is the roster in a fixed order.
+	List() []AgentInfo
+}
+
+// AgentInfo is one entry of a roster.
+type AgentInfo struct {
+	Name   string   `json:"name"`
+	Doc    string   `json:"doc,omitempty"`
+	Origin string   `json:"origin"`
+	File   string   `json:"file,omitempty"`
+	Tools  []string `json:"tools"`
+}
+
+// Step is what hooks are told of the step at hand. Its slices are shared and not to be changed.
+type Step struct {
+	Session, Agent string
+	N              int
+	View           *toolview.View
+	Messages       []*message.Message
+}
+
+// Input is a user's prompt.
+type Input struct {
+	Parts []message.Part `json:"parts"`
+}
+
+// Text is the concatenation of the input's text.
+func (in *Input) Text() string { return (&message.Message{Parts: in.Parts}).Text() }
+
+// Request is what one step sends to a model. It is valid for one call and its slices are shared.
+type Request struct {
+	Model  string
+	System []prompt.Block
+	// View holds the tools; View.Direct is the tool array in wire order.
+	View     *toolview.View
+	Messages []*message.Message
+	// Tail goes after the last message and is stored nowhere.
+	Tail []prompt.Contribution
+}
+
+// Sink takes the deltas of a streamed reply. It is called on the goroutine that called the model.
+type Sink func(message.Event)
+
+// ModelFunc is one request to a model. It is safe for concurrent use.
+type ModelFunc func(context.Context, *Request, Sink) (*message.Message, error)
+
+// ToolFunc runs one judged call.
+type ToolFunc func(context.Context, *toolview.Call) (*message.Result, error)
+
+// Fact is one thing that a session has. Surface is its kind, Owner the middleware that it hangs off.
+type Fact struct {
+	Surface string `json:"surface"`
+	Name    string `json:"name"`
+	Owner   string `json:"owner"`
+	Doc     string `json:"doc,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+}

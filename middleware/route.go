@@ -1,0 +1,24 @@
+package middleware
+
+import "context"
+
+// RouteDecl is the name of a slash command, without the slash, and what it is for.
+type RouteDecl struct {
+	Name string
+	Doc  string
+	// Args hints at what may follow the name; "" = nothing.
+	Args string
+}
+
+// Route is a slash command at work.
+type Route struct {
+	RouteDecl
+	Run func(ctx context.Context, args string) (RouteReply, error)
+}
+
+// RouteReply is what a route makes of a prompt: either a text that answers it without a model, or a prompt that takes
+// its place.
+type RouteReply struct {
+	Text   string `json:"text,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+}
