@@ -41,8 +41,6 @@ type Verdict struct {
 	Mode bool
 	// Args, from a rewriter, replaces the call's arguments.
 	Args json.RawMessage
-
-	answered bool
 }
 
 // join keeps the stricter of two verdicts; of equals the earlier, except that an ask which a mode alone made gives

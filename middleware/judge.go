@@ -1,0 +1,236 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/metaharness/peri/toolview"
+)
+
+// GateBudget is how long the gates of a chain may take together before they have denied.
+const GateBudget = 5 * time.Second
+
+// Judge asks a chain's gates and rewriters about calls. Gates run on goroutines of its own, so that one that hangs costs
+// a denial and not the turn. It is safe for concurrent use and lives for one turn.
+type Judge struct {
+	chain  *Chain
+	budget time.Duration
+
+	mu   sync.Mutex
+	idle []*bench
+}
+
+// NewJudge makes a judge; budget 0 means GateBudget.
+func (c *Chain) NewJudge(budget time.Duration) *Judge {
+	if budget <= 0 {
+		budget = GateBudget
+	}
+	return &Judge{chain: c, budget: budget}
+}
+
+// Close lets the judge's goroutines end. A hanging gate's ends when the gate returns.
+func (j *Judge) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, b := range j.idle {
+		close(b.jobs)
+	}
+	j.idle = nil
+}
+
+// Calls judges calls together: all gates on the calls as they came, the rewriters in order, and all gates again on what
+// changed. It puts rewritten calls into calls and the joined verdicts into out, which has the same length.
+func (j *Judge) Calls(ctx context.Context, calls []*toolview.Call, out []Verdict) {
+	j.gates(ctx, calls, out)
+	if len(j.chain.hooks.rewrites) == 0 {
+		return
+	}
+	before := append([]*toolview.Call(nil), calls...)
+	said := make([]Verdict, len(calls))
+	for i := range said {
+		said[i] = Verdict{Decision: Pass}
+	}
+	for i := range j.chain.hooks.rewrites {
+		j.rewrite(ctx, &j.chain.hooks.rewrites[i], calls, out, said)
+	}
+	j.again(ctx, before, calls, out)
+	for i := range calls {
+		// A rewriter's allow satisfies an ask that a mode alone made, and nothing else; its own ask or deny joins.
+		if out[i].Decision == Ask && out[i].Mode && said[i].Decision == Allow {
+			out[i].Decision = Allow
+		}
+		if said[i].Decision < Allow {
+			out[i] = join(out[i], said[i])
+		}
+	}
+}
+
+// again judges the calls that a rewriter changed a second time.
+func (j *Judge) again(ctx context.Context, before, calls []*toolview.Call, out []Verdict) {
+	var at []int
+	var changed []*toolview.Call
+	for i := range calls {
+		if calls[i] != before[i] {
+			at, changed = append(at, i), append(changed, calls[i])
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	fresh := make([]Verdict, len(at))
+	j.gates(ctx, changed, fresh)
+	for k, i := range at {
+		out[i] = fresh[k]
+	}
+}
+
+// rewrite lets one rewriter see the calls that nothing has denied yet.
+func (j *Judge) rewrite(ctx context.Context, h *owned[func(context.Context, []*toolview.Call, []Verdict)], calls []*toolview.Call, out, said []Verdict) {
+	var at []int
+	var seen []*toolview.Call
+	for i := range calls {
+		if out[i].Decision != Deny && said[i].Decision != Deny {
+			at, seen = append(at, i), append(seen, calls[i])
+		}
+	}
+	if len(seen) == 0 {
+		return
+	}
+	got := make([]Verdict, len(seen))
+	err := contain(h.owner, "rewrite", func() error { h.f(ctx, seen, got); return nil })
+	j.chain.report(err)
+	for k, i := range at {
+		v := got[k]
+		if err != nil {
+			v = Verdict{Reason: h.owner + " failed to judge the call"}
+		}
+		if v.Decision != Deny && v.Args != nil {
+			call, bad := calls[i].With(v.Args)
+			if bad != nil {
+				v = Verdict{Reason: h.owner + " rewrote the call: " + bad.Text()}
+			} else {
+				calls[i] = call
+			}
+		}
+		v.Args = nil
+		said[i] = strictest(said[i], silence(h.owner, v))
+	}
+}
+
+// strictest joins what rewriters say: deny, ask, allow, pass.
+func strictest(a, b Verdict) Verdict {
+	if b.Decision < a.Decision {
+		return b
+	}
+	return a
+}
+
+// gates asks every gate about every call.
+func (j *Judge) gates(ctx context.Context, calls []*toolview.Call, out []Verdict) {
+	if len(j.chain.hooks.gates) == 0 {
+		for i := range out {
+			out[i] = Verdict{Decision: Pass}
+		}
+		return
+	}
+	b := j.bench()
+	b.ctx, b.calls = ctx, append(b.calls[:0], calls...)
+	b.out = append(b.out[:0], out...)
+	b.jobs <- struct{}{}
+	b.timer.Reset(j.budget)
+	select {
+	case <-b.done:
+		b.timer.Stop()
+		copy(out, b.out)
+		j.mu.Lock()
+		j.idle = append(j.idle, b)
+		j.mu.Unlock()
+	case <-b.timer.C:
+		// The bench is left to the late gate, with all that it may still write to.
+		close(b.jobs)
+		late := j.chain.hooks.gates[b.at.Load()].owner
+		j.chain.report(Fault{late, "gate", fmt.Errorf("no verdict within %s", j.budget)})
+		for i := range out {
+			out[i] = Verdict{Reason: fmt.Sprintf("%s gave no verdict within %s", late, j.budget)}
+		}
+	}
+}
+
+// bench is one goroutine on which gates run, with its own buffers.
+type bench struct {
+	jobs    chan struct{}
+	done    chan struct{}
+	timer   *time.Timer
+	at      atomic.Int32
+	ctx     context.Context //nolint:containedctx // it belongs to the one job at hand
+	calls   []*toolview.Call
+	out     []Verdict
+	scratch []Verdict
+}
+
+func (j *Judge) bench() *bench {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n := len(j.idle); n > 0 {
+		b := j.idle[n-1]
+		j.idle = j.idle[:n-1]
+		return b
+	}
+	b := &bench{jobs: make(chan struct{}, 1), done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	b.timer.Stop()
+	go func() {
+		for range b.jobs {
+			b.run(j.chain)
+			b.done <- struct{}{}
+		}
+	}()
+	return b
+}
+
+func (b *bench) run(c *Chain) {
+	for i := range b.out {
+		b.out[i] = Verdict{Decision: Pass}
+	}
+	for g := range c.hooks.gates {
+		b.at.Store(int32(g))
+		b.scratch = append(b.scratch[:0], make([]Verdict, len(b.calls))...)
+		h := &c.hooks.gates[g]
+		if !b.ask(c, h) {
+			for i := range b.scratch {
+				b.scratch[i] = Verdict{Reason: h.owner + " failed to judge the call"}
+			}
+		}
+		for i := range b.out {
+			b.out[i] = join(b.out[i], silence(h.owner, b.scratch[i]))
+		}
+	}
+}
+
+// ask runs one gate, contained.
+func (b *bench) ask(c *Chain, h *owned[func(context.Context, []*toolview.Call, []Verdict)]) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.report(Fault{h.owner, "gate", fmt.Errorf("panic: %v", p)})
+			ok = false
+		}
+	}()
+	h.f(b.ctx, b.calls, b.scratch)
+	return true
+}
+
+// silence gives the denial of a gate that said nothing its reason.
+func silence(owner string, v Verdict) Verdict {
+	if v.Decision == Deny && v.Reason == "" {
+		v.Reason = owner + " gave no verdict"
+		if v.Rule != "" {
+			v.Reason = owner + " denies it"
+		}
+	}
+	if v.Decision > Pass {
+		return Verdict{Reason: owner + " gave an unknown verdict"}
+	}
+	return v
+}
