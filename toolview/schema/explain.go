@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // maxProblems bounds what one Error lists.
@@ -183,7 +184,12 @@ func (n *node) nearest(name string) string {
 
 // fold makes filePath, file_path and file-path one spelling.
 func fold(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(excerpt(name, 60)))
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, excerpt(name, 60))
 }
 
 // distance counts the single-byte edits from a to b.

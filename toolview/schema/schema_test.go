@@ -33,8 +33,9 @@ func compiled(t testing.TB, raw string) *Schema {
 	return s
 }
 
-func TestKeywordsAcceptWhatFitsAndRefuseWhatDoesNot(t *testing.T) {
-	for _, c := range []struct{ name, value, good, bad string }{
+// keywords is one case for each keyword; its schema is of the argument v.
+func keywords() []struct{ name, value, good, bad string } {
+	return []struct{ name, value, good, bad string }{
 		{"string", `{"type":"string"}`, `"x"`, `1`},
 		{"boolean", `{"type":"boolean"}`, `false`, `"true"`},
 		{"null", `{"type":"null"}`, `null`, `0`},
@@ -94,9 +95,17 @@ func TestKeywordsAcceptWhatFitsAndRefuseWhatDoesNot(t *testing.T) {
 		{"dependencies", `{"dependencies":{"a":["b"]}}`, `{"a":1,"b":1}`, `{"a":1}`},
 		{"unevaluatedProperties", `{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}`, `{"a":1}`, `{"b":1}`},
 		{"$ref", `{"$ref":"#/$defs/name"}`, `"a"`, `1`},
-	} {
+	}
+}
+
+func around(value string) string {
+	return `{"type":"object","$defs":{"name":{"type":"string"}},"properties":{"v":` + value + `}}`
+}
+
+func TestKeywordsAcceptWhatFitsAndRefuseWhatDoesNot(t *testing.T) {
+	for _, c := range keywords() {
 		t.Run(c.name, func(t *testing.T) {
-			s := compiled(t, `{"type":"object","$defs":{"name":{"type":"string"}},"properties":{"v":`+c.value+`}}`)
+			s := compiled(t, around(c.value))
 			require.Empty(t, problems(t, s, `{"v":`+c.good+`}`))
 			require.NotEmpty(t, problems(t, s, ` { "v" : `+c.bad+` } `))
 		})
