@@ -37,6 +37,17 @@ func BenchmarkCheck(b *testing.B) {
 			}
 		}
 	})
+	b.Run("references and alternatives", func(b *testing.B) {
+		s := compiled(b, `{"type":"object","properties":{"q":{"$ref":"#/$defs/q"},"limit":{"anyOf":[{"type":"integer"},{"type":"null"}]},
+			"sort":{"anyOf":[{"enum":["asc"]},{"enum":["desc"]}]}},"$defs":{"q":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}}`)
+		args := []byte(`{"q":{"text":"peri"},"limit":null,"sort":"desc"}`)
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := s.Check(args); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("refused", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

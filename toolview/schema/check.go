@@ -13,7 +13,7 @@ func (s *Schema) Check(args []byte) error {
 	}
 	w := walker{scanner: scanner{data: args, deep: s.depth}}
 	if absent(args) {
-		w.data = emptyArgs
+		w.data = []byte("{}")
 	}
 	if !w.walk(s.root, 0) || !w.end() {
 		w.broken()
@@ -26,8 +26,6 @@ func (s *Schema) Check(args []byte) error {
 	}
 	return nil
 }
-
-var emptyArgs = []byte("{}")
 
 // absent reports that a model sent no arguments.
 func absent(args []byte) bool {

@@ -51,18 +51,11 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	c := compiler{draft7: js.Schema == draft7}
-	root := c.node(&js, compact.Bytes())
-	if root == nil { // draft 7 with a $ref at the top
-		root = &node{}
-	}
-	out := &Schema{text: compact.Bytes(), root: root, library: library, exact: !c.inexact, depth: depth}
-	for _, f := range root.fields {
-		if !f.implied {
-			out.names = append(out.names, f.name)
-		}
-	}
-	return out, nil
+	c := compiler{root: &js, raw: compact.Bytes(), refs: map[*jsonschema.Schema]*node{}}
+	root := c.node(&js, c.raw)
+	return &Schema{
+		text: c.raw, root: root, names: root.names(nil), library: library, exact: !c.inexact, depth: depth,
+	}, nil
 }
 
 func foundType(js *jsonschema.Schema) string {

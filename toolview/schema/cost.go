@@ -2,12 +2,8 @@ package schema
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -123,64 +119,4 @@ func (g *graph) read(root, s *jsonschema.Schema) error {
 		}
 	}
 	return nil
-}
-
-// resolve finds the schema that a reference into root means.
-func resolve(root *jsonschema.Schema, ref string) (*jsonschema.Schema, error) {
-	refused := fmt.Errorf(`"$ref":%s is not followed; want a place in this schema such as "#/$defs/…"`, quote(excerpt(ref, 100)))
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil, refused
-	}
-	pointer, err := url.PathUnescape(pointer)
-	if err != nil {
-		return nil, refused
-	}
-	if pointer == "" {
-		return root, nil
-	}
-	if pointer[0] != '/' {
-		return nil, refused
-	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i, t := range tokens {
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
-	}
-	s := root
-	for len(tokens) > 0 && s != nil {
-		s, tokens = step(s, tokens)
-	}
-	if s == nil {
-		return nil, fmt.Errorf(`"$ref":%s: there is no schema at this place`, quote(excerpt(ref, 100)))
-	}
-	return s, nil
-}
-
-// step follows one keyword, and the name or index after it.
-func step(s *jsonschema.Schema, tokens []string) (*jsonschema.Schema, []string) {
-	one := map[string]*jsonschema.Schema{
-		"items": s.Items, "additionalProperties": s.AdditionalProperties, "not": s.Not, "if": s.If, "then": s.Then,
-		"else": s.Else, "contains": s.Contains, "propertyNames": s.PropertyNames, "additionalItems": s.AdditionalItems,
-	}
-	if next := one[tokens[0]]; next != nil {
-		return next, tokens[1:]
-	}
-	if len(tokens) < 2 {
-		return nil, nil
-	}
-	named := map[string]map[string]*jsonschema.Schema{
-		"$defs": s.Defs, "definitions": s.Definitions, "properties": s.Properties,
-		"patternProperties": s.PatternProperties, "dependentSchemas": s.DependentSchemas,
-	}
-	if next := named[tokens[0]][tokens[1]]; next != nil {
-		return next, tokens[2:]
-	}
-	listed := map[string][]*jsonschema.Schema{
-		"allOf": s.AllOf, "anyOf": s.AnyOf, "oneOf": s.OneOf, "prefixItems": s.PrefixItems, "items": s.ItemsArray,
-	}
-	list := listed[tokens[0]]
-	if i, err := strconv.Atoi(tokens[1]); err == nil && i >= 0 && i < len(list) {
-		return list[i], tokens[2:]
-	}
-	return nil, nil
 }

@@ -60,3 +60,35 @@ func TestWhatTheLibraryRefusesIsExplained(t *testing.T) {
 	require.Empty(t, problems(t, s, `{"a":10}`))
 	require.Contains(t, problems(t, s, `{"a":11}`)[0], "multipleOf")
 }
+
+func TestAlternativesAndReferencesAreExplainedLikeTheRest(t *testing.T) {
+	s := compiled(t, `{"type":"object","required":["q"],"properties":{
+		"q":{"$ref":"#/$defs/query"},
+		"limit":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}],"default":null},
+		"by":{"anyOf":[{"type":"string","enum":["x"]},{"type":"string","maxLength":0}]},
+		"step":{"anyOf":[
+			{"type":"object","properties":{"do":{"const":"run"},"command":{"type":"string"}},"required":["do","command"],"additionalProperties":false},
+			{"type":"object","properties":{"do":{"const":"wait"},"ms":{"type":"integer"},"why":{"type":"string"}},"required":["do","ms","why"],"additionalProperties":false}]}},
+		"$defs":{"query":{"type":"object","description":"What to find.","properties":{"text":{"type":"string"},"then":{"$ref":"#/$defs/query"}},
+			"required":["text"],"additionalProperties":false},"list":{"type":"array","items":{"$ref":"#/$defs/list"}}}}`)
+	require.True(t, s.exact, "nothing is left to the library")
+	for _, c := range []struct{ name, args, want string }{
+		{"reference", `{"q":"x"}`, `q: found the string "x"; send object, not in quotes`},
+		{"inside a reference", `{"q":{"text":"a","then":{"txt":"b"}}}`,
+			"q.then.txt: found an unknown argument; send text instead\nq.then.text: found nothing; send string (required)"},
+		{"the alternative of its kind", `{"q":{"text":""},"limit":0}`, `limit: found 0; send integer, at least 1`},
+		{"no alternative", `{"q":{"text":""},"limit":"5"}`, `limit: found the string "5"; send integer, at least 1 or null, not in quotes`},
+		{"several alternatives", `{"q":{"text":""},"by":"y"}`, `by: found the string "y"; send one of "x" or string, at most 0 characters`},
+		{"the nearest object", `{"q":{"text":""},"step":{"do":"run","comand":"ls"}}`,
+			"step.comand: found an unknown argument; send command instead\nstep.command: found nothing; send string (required)"},
+		{"missing reference", `{}`, `q: found nothing; send object (required): What to find.`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Empty(t, problems(t, s, `{"q":{"text":"a","then":{"text":"b"}},"limit":null,"by":"","step":{"do":"wait","ms":1,"why":""}}`))
+			require.Equal(t, c.want, strings.Join(problems(t, s, c.args), "\n"))
+		})
+	}
+	endless := compiled(t, `{"type":"object","properties":{"a":{"$ref":"#/$defs/l"}},"$defs":{"l":{"type":"array","items":{"$ref":"#/$defs/l"}}}}`)
+	require.Empty(t, problems(t, endless, `{"a":[[],[[]]]}`))
+	require.Equal(t, []string{"a[1][0]: found 1; send array of array of any value"}, problems(t, endless, `{"a":[[],[1]]}`))
+}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,6 +14,10 @@ const maxProblems = 8
 // note adds a problem with the value or key at byte at, or with its member name. It always returns true: the text is
 // not broken.
 func (w *walker) note(at int, name, found, want string) bool {
+	if w.trial {
+		w.failed++
+		return true
+	}
 	if len(w.problems) >= maxProblems {
 		return true
 	}
@@ -20,12 +25,19 @@ func (w *walker) note(at int, name, found, want string) bool {
 	if name != "" {
 		path = join(path, name)
 	}
-	w.problems = append(w.problems, Problem{Path: path, Found: found, Want: want})
+	p := Problem{Path: path, Found: found, Want: want}
+	if !slices.Contains(w.problems, p) { // schemas of the same value may ask the same
+		w.problems = append(w.problems, p)
+	}
 	return true
 }
 
 // mismatch notes that the value just read, which began at start, is not what n wants.
 func (w *walker) mismatch(n *node, start int) bool {
+	if w.trial {
+		w.failed++
+		return true
+	}
 	value := w.data[start:w.pos]
 	found, want := excerpt(value, 60), n.wanted()
 	switch value[0] {
@@ -35,13 +47,33 @@ func (w *walker) mismatch(n *node, start int) bool {
 		found = "an array"
 	case '"':
 		found = "the string " + found
-		if n.typed && n.kinds&text == 0 {
+		if !n.admits(text) {
 			want += ", not in quotes"
 		}
 	case 'n':
 		want += ", or leave it out if it is optional"
 	}
 	return w.note(start, "", found, want)
+}
+
+func (w *walker) missing(f *field, at int) {
+	if w.trial {
+		w.failed++
+		return
+	}
+	w.note(at, f.name, "nothing", f.asked())
+}
+
+func (w *walker) unknown(n *node, at int, key []byte) {
+	if w.trial {
+		w.failed++
+		return
+	}
+	w.note(at, "", "an unknown argument", n.nearest(string(key)))
+}
+
+func (w *walker) twice(f *field, at int, key []byte) {
+	w.note(at, "", "the same argument a second time, as "+quote(key), "it once, as "+f.name)
 }
 
 // locate names the value or key at byte at of well-formed data, as in `edits[2].old`.
@@ -96,12 +128,25 @@ func join(path, name string) string {
 }
 
 // wanted describes the values n accepts in a few words.
-func (n *node) wanted() string {
+func (n *node) wanted() string { return n.describe(4) }
+
+// describe goes no more than levels deep: schemas may contain themselves.
+func (n *node) describe(levels int) string {
 	switch {
-	case n == nil:
+	case n == nil || levels == 0:
 		return "any value"
 	case len(n.choices) > 0:
 		return "one of " + excerpt(n.choices[0].listed, 400)
+	case !n.typed && len(n.any) > 0:
+		var out []string
+		for _, one := range n.any {
+			if what := one.describe(levels - 1); !slices.Contains(out, what) {
+				out = append(out, what)
+			}
+		}
+		return excerpt(strings.Join(out, " or "), 400)
+	case !n.typed && len(n.all) > 0:
+		return n.all[0].describe(levels-1) + n.limits()
 	case !n.typed:
 		return "a value" + n.limits()
 	}
@@ -118,7 +163,7 @@ func (n *node) wanted() string {
 	}
 	what := strings.Join(names, " or ")
 	if n.kinds == array && n.items != nil {
-		what = "array of " + n.items.wanted()
+		what = "array of " + n.items.describe(levels-1)
 	}
 	return what + n.limits()
 }
@@ -153,8 +198,12 @@ func (n *node) limits() string {
 // asked describes a required argument that is missing.
 func (f *field) asked() string {
 	out := f.node.wanted() + " (required)"
-	if f.node != nil && f.node.doc != "" {
-		out += ": " + excerpt(f.node.doc, 120)
+	n := f.node
+	for n != nil && n.doc == "" && len(n.all) > 0 {
+		n = n.all[0]
+	}
+	if n != nil && n.doc != "" {
+		out += ": " + excerpt(n.doc, 120)
 	}
 	return out
 }

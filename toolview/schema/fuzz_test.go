@@ -16,6 +16,9 @@ func FuzzWalkerNeverAcceptsWhatLibraryRefuses(f *testing.F) {
 		f.Add(`{"type":"object","properties":{"v":{"type":["array","null"],"items":`+c.value+`}},"additionalProperties":false}`,
 			[]byte(`{"v":[`+c.good+`,`+c.good+`]}`))
 	}
+	tree := `{"type":"object","$ref":"#/$defs/t","$defs":{"t":{"anyOf":[{"required":["v"]},{"properties":{"k":{"items":{"$ref":"#/$defs/t"}}},"required":["k"]}]}}}`
+	f.Add(tree, []byte(`{"k":[{"v":1},{"k":[]}]}`))
+	f.Add(tree, []byte(`{"k":[{"v":1},{"k":[1,{}]}]}`))
 	for _, args := range []string{``, `null`, `[]`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"a":-0.0}`,
 		`{"a":1e-400}`, `{"a":0.1000000000000000055511151231257827}`, `{"a":9007199254740993}`, `{"\u0061":1}`, `{} {}`, ` {"a" : [ ] } `} {
 		f.Add(`{"type":"object","properties":{"a":{"type":"integer","minimum":0,"maximum":9007199254740992}},"required":["a"]}`, []byte(args))

@@ -60,6 +60,9 @@ type node struct {
 	minProps, maxProps int
 
 	goKind reflect.Kind // the Go variable a number will be kept in; Invalid: none
+
+	all []*node // the value must fit each of these too: $ref and allOf
+	any []*node // and one of these, unless empty: anyOf, and what is known of oneOf
 }
 
 type field struct {
@@ -80,8 +83,14 @@ type choices struct {
 }
 
 type compiler struct {
-	draft7  bool
+	root    *jsonschema.Schema
+	raw     []byte // root's text
+	refs    map[*jsonschema.Schema]*node
 	inexact bool
+}
+
+func blank() *node {
+	return &node{minLen: -1, maxLen: -1, minItems: -1, maxItems: -1, minProps: -1, maxProps: -1}
 }
 
 // node compiles what the walker knows of js; raw is the text js was read from, or nil.
@@ -89,12 +98,12 @@ func (c *compiler) node(js *jsonschema.Schema, raw []byte) *node {
 	if js == nil {
 		return nil
 	}
-	if c.draft7 && js.Ref != "" { // draft 7 ignores what stands beside a $ref
-		c.inexact = true
-		return nil
+	n, words := blank(), readMembers(raw)
+	c.combine(n, js, words)
+	if js.Ref != "" && c.root.Schema == draft7 { // which ignores what stands beside a $ref
+		return n
 	}
-	words := readMembers(raw)
-	n := &node{doc: js.Description, minLen: -1, maxLen: -1, minItems: -1, maxItems: -1, minProps: -1, maxProps: -1}
+	n.doc = js.Description
 	if foreign(js) {
 		c.inexact = true
 	}
@@ -130,7 +139,7 @@ func (c *compiler) node(js *jsonschema.Schema, raw []byte) *node {
 		n.items = c.node(js.Items, words.value("items"))
 	}
 	c.object(n, js, words)
-	if reflect.DeepEqual(*n, node{minLen: -1, maxLen: -1, minItems: -1, maxItems: -1, minProps: -1, maxProps: -1}) {
+	if reflect.DeepEqual(n, blank()) {
 		return nil
 	}
 	return n
@@ -138,7 +147,7 @@ func (c *compiler) node(js *jsonschema.Schema, raw []byte) *node {
 
 // foreign reports a keyword that only the library judges.
 func foreign(js *jsonschema.Schema) bool {
-	return js.Ref != "" || js.AllOf != nil || js.AnyOf != nil || js.OneOf != nil || js.If != nil ||
+	return js.OneOf != nil || js.If != nil ||
 		js.MultipleOf != nil || js.UniqueItems || js.Contains != nil || len(js.PrefixItems) > 0 || js.ItemsArray != nil ||
 		js.UnevaluatedItems != nil || js.UnevaluatedProperties != nil || len(js.PatternProperties) > 0 ||
 		js.PropertyNames != nil || js.DependentRequired != nil || js.DependentSchemas != nil ||

@@ -11,12 +11,22 @@ import (
 type walker struct {
 	scanner
 	problems []Problem
+	trial    bool // count problems only
+	failed   int  // problems counted
 }
 
 func (w *walker) walk(n *node, depth int) bool {
 	if n == nil {
 		return w.skip(depth)
 	}
+	if (n.all != nil || n.any != nil) && !w.combined(n, depth) {
+		return false
+	}
+	return w.alone(n, depth)
+}
+
+// alone checks the next value against what n asks beside its all and any.
+func (w *walker) alone(n *node, depth int) bool {
 	c := w.peek()
 	start := w.pos
 	switch {
@@ -188,7 +198,7 @@ func (w *walker) object(n *node, depth int) bool {
 		i, known := n.index[string(key)]
 		switch {
 		case known && seen[i/64]&(1<<(i%64)) != 0:
-			w.note(at, "", "the same argument a second time, as "+quote(key), "it once, as "+n.fields[i].name)
+			w.twice(&n.fields[i], at, key)
 			ok = w.skip(depth + 1)
 		case known:
 			seen[i/64] |= 1 << (i % 64)
@@ -197,7 +207,7 @@ func (w *walker) object(n *node, depth int) bool {
 			w.note(at, "", "the key a second time", "it once")
 			ok = w.skip(depth + 1)
 		case n.closed:
-			w.note(at, "", "an unknown argument", n.nearest(string(key)))
+			w.unknown(n, at, key)
 			ok = w.skip(depth + 1)
 		case n.open:
 			ok = w.skip(depth + 1)
@@ -216,9 +226,14 @@ func (w *walker) object(n *node, depth int) bool {
 	}
 	for i := range n.fields {
 		if f := &n.fields[i]; f.required && seen[i/64]&(1<<(i%64)) == 0 {
-			w.note(start, f.name, "nothing", f.asked())
+			w.missing(f, start)
 		}
 	}
+	return w.whole(n, start, size)
+}
+
+// whole checks an object that has been read.
+func (w *walker) whole(n *node, start, size int) bool {
 	if size < n.minProps || n.maxProps >= 0 && size > n.maxProps {
 		return w.note(start, "", "an object of "+strconv.Itoa(size), n.wanted())
 	}
