@@ -51,10 +51,10 @@ func nearness(name, candidate string) (int, bool) {
 	nt, named := strings.CutSuffix(n, suffix)
 	ct, _ := strings.CutSuffix(c, suffix)
 	limit := func(s string) int { return max(1, len(s)/3) }
-	best := distance(nt, ct)
-	ok := best <= limit(nt) && best < len(nt)
+	best, ok := within(nt, ct, limit(nt))
+	ok = ok && best < len(nt)
 	if !named {
-		if d := distance(n, c); d <= limit(n) && (!ok || d < best) {
+		if d, near := within(n, c, limit(n)); near && (!ok || d < best) {
 			best, ok = d, true
 		}
 	}
@@ -62,6 +62,15 @@ func nearness(name, candidate string) (int, bool) {
 		return max(limit(nt), 2), true
 	}
 	return best, ok
+}
+
+// within spares the work where lengths alone say no.
+func within(a, b string, limit int) (int, bool) {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return 0, false
+	}
+	d := distance(a, b)
+	return d, d <= limit
 }
 
 // distance is Damerau's, restricted to adjacent swaps, over bytes.
