@@ -1,0 +1,195 @@
+package toolsearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/metaharness/peri/prompt/message"
+	"github.com/metaharness/peri/toolview"
+)
+
+func tool(name, doc string, params ...string) toolview.Tool {
+	props := map[string]any{}
+	for _, p := range params {
+		props[p] = map[string]string{"type": "string"}
+	}
+	raw, _ := json.Marshal(map[string]any{"type": "object", "properties": props})
+	return toolview.Tool{
+		Decl: toolview.Decl{Name: name}, Doc: doc, Schema: raw,
+		Run: func(context.Context, *toolview.Call) (*message.Result, error) { return message.Say(name), nil },
+	}
+}
+
+// view shows deferred tools, one direct tool and a finder.
+func view(t testing.TB, deferred ...toolview.Tool) *toolview.View {
+	t.Helper()
+	set, err := toolview.NewSet(deferred...)
+	require.NoError(t, err)
+	finder := tool("Find", "Finds.")
+	finder.Finder = true
+	return toolview.NewDeriver([]toolview.Band{
+		{Owner: "DirectMiddleware", Set: toolview.MustSet(tool("DirectTool", "Sends mail directly."))},
+		{Owner: "McpMiddleware", Set: set, Deferred: true},
+		{Owner: "FindMiddleware", Set: toolview.MustSet(finder)},
+	}, nil, nil).View(&toolview.Policy{}, nil)
+}
+
+func names(hits []Hit) []string {
+	out := []string{}
+	for _, h := range hits {
+		out = append(out, h.Entry.Tool.Name)
+	}
+	return out
+}
+
+// office is a mixed catalogue in which no word is everywhere.
+func office() []toolview.Tool {
+	ls := tool("disk_listing", "Shows what a folder holds.", "path")
+	ls.Aliases = []string{"dir"}
+	return []toolview.Tool{
+		tool("ask_helper", "Puts a question to the helper desk.", "question"),
+		tool("mcp__graph__createEdge", "Adds an edge between two nodes.", "from_node", "to_node"),
+		tool("mcp__graph__createNode", "Adds a node to the graph.", "label"),
+		tool("mcp__hub__list_issues", "Lists the issues of a repository.", "repository", "state"),
+		tool("mcp__hub__search", "Searches code in GitHub.", "text"),
+		tool("mcp__wiki__search", "Searches all the pages of wikis.", "text"),
+		tool("mcp__weather__forecast", "查询城市的天气预报。", "city"),
+		tool("mcp__map__route", "规划两地之间的路线。", "origin"),
+		tool("HTTPServerStart", "Starts a server for local files.", "port"),
+		tool("send_parcel", "Sends a parcel.", "address"),
+		ls,
+	}
+}
+
+func TestQueriesFindWhatTheyMean(t *testing.T) {
+	x := New(view(t, office()...))
+	for _, c := range []struct {
+		name, query string
+		limit       int
+		want        []string
+	}{
+		{"a full name", "ask_helper", 1, []string{"ask_helper"}},
+		{"the words of a name", "ask helper", 1, []string{"ask_helper"}},
+		{"a name in another case", "ASK_Helper", 1, []string{"ask_helper"}},
+		{"inner capitals", "create edge", 1, []string{"mcp__graph__createEdge"}},
+		{"a run of capitals", "http server", 1, []string{"HTTPServerStart"}},
+		{"a leaf name", "createedge", 1, []string{"mcp__graph__createEdge"}},
+		{"an alias", "dir", 1, []string{"disk_listing"}},
+		{"a word written with capitals inside", "github code", 1, []string{"mcp__hub__search"}},
+		{"a plural", "issue", 1, []string{"mcp__hub__list_issues"}},
+		{"an argument's name", "repository", 1, []string{"mcp__hub__list_issues"}},
+		{"a typing error", "forcast", 1, []string{"mcp__weather__forecast"}},
+		{"Chinese", "天气预报", 1, []string{"mcp__weather__forecast"}},
+		{"a Chinese sentence", "请帮我规划一条路线", 1, []string{"mcp__map__route"}},
+		{"one Chinese character", "路", 1, []string{"mcp__map__route"}},
+		{"select", "select:send_parcel,createNode, nothing", 1, []string{"send_parcel", "mcp__graph__createNode"}},
+		{"select in another case", "Select:SEND_PARCEL", 5, []string{"send_parcel"}},
+		{"a word that must match", "create +edge", 5, []string{"mcp__graph__createEdge"}},
+		{"a must that excludes the rest", "+parcel createEdge", 5, []string{"send_parcel"}},
+		{"a must that nothing has", "create +zeppelin", 5, []string{}},
+		{"equal scores by name", "searches", 5, []string{"mcp__hub__search", "mcp__wiki__search"}},
+		{"two names beyond the limit", "disk_listing route", 1, []string{"disk_listing", "mcp__map__route"}},
+		{"a leaf that two servers have", "search", 1, []string{"mcp__hub__search"}},
+		{"a leaf that two servers have, within the limit", "search", 2, []string{"mcp__hub__search", "mcp__wiki__search"}},
+		{"filler", "can you please help me", 5, []string{}},
+		{"nothing", " \t ", 5, []string{}},
+		{"punctuation", "+++ ,,, __ select", 5, []string{}},
+		{"no room", "ask_helper", 0, []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, names(x.Search(c.query, c.limit)))
+		})
+	}
+}
+
+func TestANameOutranksADescription(t *testing.T) {
+	x := New(view(t, tool("aaa", "Can export, and export again."), tool("zzz_export", "Writes."), tool("other", "Reads.")))
+	require.Equal(t, []string{"zzz_export", "aaa"}, names(x.Search("export", 5)))
+}
+
+func TestAQueryNobodyCanServeIsEmpty(t *testing.T) {
+	var many []toolview.Tool
+	for i := range 300 {
+		doc := fmt.Sprintf("Reads record number %d of the ledger.", i)
+		if i%30 == 0 {
+			doc = fmt.Sprintf("Can send record number %d.", i)
+		}
+		many = append(many, tool(fmt.Sprintf("ledger_%03d", i), doc))
+	}
+	x := New(view(t, many...))
+	require.Len(t, x.Search("send", 5), 5, "the shared word alone finds")
+	require.Empty(t, x.Search("send gmail email", 5))
+	require.Empty(t, x.Search("ledger record", 5), "ubiquitous words alone carry no match")
+	require.NotEmpty(t, x.Search("ledger record send", 5), "beside another word they count")
+}
+
+func TestOnlyDeferredToolsAreFound(t *testing.T) {
+	v := view(t, office()...)
+	_, there := v.Lookup("DirectTool")
+	require.True(t, there)
+	x := New(v)
+	require.Equal(t, len(office()), x.Len())
+	require.NotEmpty(t, x.Search("select:ask_helper", 5))
+	require.Empty(t, x.Search("select:DirectTool,Find", 5))
+	require.Empty(t, x.Search("DirectTool mail directly", 5))
+	require.Empty(t, New(nil).Search("ask_helper", 5))
+}
+
+func TestAnAliasYieldsToAName(t *testing.T) {
+	other := tool("other", "Something else.")
+	other.Aliases = []string{"route"}
+	x := New(view(t, tool("route", "Plans."), other))
+	require.Equal(t, []string{"route"}, names(x.Search("select:route", 5)))
+}
+
+func TestConcurrentSearchesAgree(t *testing.T) {
+	x := New(view(t, office()...))
+	want := names(x.Search("search the wiki pages", 5))
+	require.NotEmpty(t, want)
+	var wg sync.WaitGroup
+	got := make([][]string, 16)
+	for i := range got {
+		wg.Go(func() { got[i] = names(x.Search("search the wiki pages", 5)) })
+	}
+	wg.Wait()
+	for _, g := range got {
+		require.Equal(t, want, g)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	for _, q := range []string{"", "ask helper", "select:a,b", "+edge create", "天气", "select:", "+", "HTTPServer's x", "\xff\xfe", strings.Repeat("ab ", 3000), "search +search"} {
+		f.Add(q, 5)
+	}
+	x := New(view(f, office()...))
+	f.Fuzz(func(t *testing.T, q string, limit int) {
+		limit %= 20
+		hits := x.Search(q, limit)
+		require.LessOrEqual(t, len(hits), x.Len())
+		require.Equal(t, hits, x.Search(q, limit), "one query, one answer")
+		seen := names(hits)
+		slices.Sort(seen)
+		require.Len(t, slices.Compact(seen), len(hits), "no tool twice")
+		for _, h := range hits {
+			require.True(t, h.Entry.Deferred)
+			require.GreaterOrEqual(t, h.Score, 0.0)
+		}
+		if limit < 1 {
+			require.Empty(t, hits)
+		}
+	})
+}
+
+func BenchmarkSearch(b *testing.B) {
+	x := New(view(b, office()...))
+	for b.Loop() {
+		x.Search("create an edge between nodes", 5)
+	}
+}
