@@ -143,7 +143,9 @@ func endings(run string) []string {
 		add(s)
 	}
 	for _, stop := range []func(rune) bool{
-		func(r rune) bool { return strings.ContainsRune(",;()", r) || r > unicode.MaxASCII && unicode.IsPunct(r) },
+		func(r rune) bool {
+			return strings.ContainsRune(",;()", r) || r > unicode.MaxASCII && unicode.IsPunct(r)
+		},
 		func(r rune) bool { return r > unicode.MaxASCII },
 	} {
 		if i := strings.IndexFunc(run, stop); i > 0 {
