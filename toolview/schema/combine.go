@@ -53,7 +53,7 @@ func (c *compiler) ref(target *jsonschema.Schema, ref string) *node {
 	}
 	n := blank()
 	c.refs[target] = n
-	if compiled := c.node(target, textAt(c.raw, ref)); compiled != nil {
+	if compiled := c.node(target, c.text(ref)); compiled != nil {
 		*n = *compiled
 	}
 	return n

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxSchemaBytes = 1 << 20
+	maxSchemaBytes = 1 << 19
 	maxSchemaDepth = 64
 	maxArgsDepth   = 100
 )
@@ -51,7 +51,7 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	c := compiler{root: &js, raw: compact.Bytes(), refs: map[*jsonschema.Schema]*node{}}
+	c := compiler{root: &js, raw: compact.Bytes(), refs: map[*jsonschema.Schema]*node{}, texts: map[string]members{}}
 	root := c.node(&js, c.raw)
 	return &Schema{
 		text: c.raw, root: root, names: root.names(nil), library: library, exact: !c.inexact, depth: depth,

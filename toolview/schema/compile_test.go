@@ -2,13 +2,16 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +47,7 @@ func TestABrokenSchemaIsAnErrorThatSaysWhy(t *testing.T) {
 		{"endless reference in odd letters", `{"type":"object","$Ref":"#"}`, "without end"},
 		{"explosion", explosion(30), "too many alternatives"},
 		{"nested too deep", `{"type":"object","not":` + strings.Repeat(`{"not":`, 100) + `{}` + strings.Repeat(`}`, 100) + `}`, "nesting deeper"},
-		{"too long", `{"type":"object","title":"` + strings.Repeat("x", 1<<20) + `"}`, "at most"},
+		{"too long", `{"type":"object","title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "at most"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Compile(json.RawMessage(c.raw))
@@ -131,6 +134,35 @@ func TestASchemaThatBranchesAtEachLevelStaysCheapToCheck(t *testing.T) {
 
 	straight := compiled(t, `{"type":"object","properties":{"a":{"$ref":"#"}}}`)
 	require.Empty(t, problems(t, straight, strings.Repeat(`{"a":`, 60)+`{}`+strings.Repeat(`}`, 60)))
+}
+
+func TestALargeSchemaCompilesInReasonableTime(t *testing.T) {
+	var props, defs strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&props, `,"p%d":{"$ref":"#/$defs/d%d"}`, i, i)
+		fmt.Fprintf(&defs, `,"d%d":{"maximum":%d}`, i, 9007199254740992+i)
+	}
+	began := time.Now()
+	s := compiled(t, `{"type":"object","properties":{`+props.String()[1:]+`},"$defs":{`+defs.String()[1:]+`}}`)
+	require.Less(t, time.Since(began), 20*time.Second)
+	require.Empty(t, problems(t, s, `{"p1":9007199254740993}`))
+	require.NotEmpty(t, problems(t, s, `{"p0":9007199254740993}`), "digits survive a reference")
+}
+
+func TestASchemaServesManyAtOnce(t *testing.T) {
+	s := compiled(t, `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"multipleOf":2,"maximum":100}}}`)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 50 {
+				assert.NoError(t, s.Check([]byte(`{"a":10}`)))
+				assert.Error(t, s.Check([]byte(`{"a":11}`)))
+				assert.Error(t, s.Check([]byte(`{"a":102}`)))
+				assert.Equal(t, []string{"a"}, s.Names())
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestCompiledTextKeepsItsOrderAndLosesItsSpace(t *testing.T) {

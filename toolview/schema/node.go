@@ -86,6 +86,7 @@ type compiler struct {
 	root    *jsonschema.Schema
 	raw     []byte // root's text
 	refs    map[*jsonschema.Schema]*node
+	texts   map[string]members // of the places that hold what is referred to
 	inexact bool
 }
 

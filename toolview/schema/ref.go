@@ -78,22 +78,23 @@ func step(s *jsonschema.Schema, tokens []string) (*jsonschema.Schema, []string) 
 	return nil, nil
 }
 
-// textAt returns the text that a reference into raw means, nil where there is none.
-func textAt(raw []byte, ref string) []byte {
+// text returns the text that a reference means, nil where it is no member of an object: then digits that a float
+// loses and the order of properties are lost, and nothing else.
+func (c *compiler) text(ref string) []byte {
 	tokens, err := pointer(ref)
-	if err != nil {
-		return nil
+	if err != nil || len(tokens) == 0 {
+		return c.raw
 	}
-	for _, t := range tokens {
-		if list := readItems(raw); list != nil {
-			i, err := strconv.Atoi(t)
-			if err != nil || i < 0 || i >= len(list) {
-				return nil
-			}
-			raw = list[i]
-			continue
+	last := len(tokens) - 1
+	place := strings.Join(tokens[:last], "\x00")
+	held, ok := c.texts[place]
+	if !ok {
+		raw := c.raw
+		for _, t := range tokens[:last] {
+			raw = readMembers(raw).value(t)
 		}
-		raw = readMembers(raw).value(t)
+		held = readMembers(raw)
+		c.texts[place] = held
 	}
-	return raw
+	return held.value(tokens[last])
 }
