@@ -141,13 +141,12 @@ func admit(js *jsonschema.Schema) (depth int, err error) {
 }
 
 func knownType(name string) bool {
-	return slices.ContainsFunc(kindNames[:], func(k struct {
-		name string
-		kind kind
-	},
-	) bool {
-		return k.name == name
-	})
+	for _, k := range kindNames {
+		if k.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 var (

@@ -63,6 +63,7 @@ func keywords() []struct{ name, value, good, bad string } {
 		{"minimum beyond a float's digits", `{"minimum":9007199254740993}`, `9007199254740994`, `9007199254740992`},
 		{"decimal limits compare as written", `{"minimum":0.1}`, `0.1`, `0.09`},
 		{"exclusiveMinimum", `{"exclusiveMinimum":0}`, `1e-9`, `0`},
+		{"exclusiveMinimum as a float sees it", `{"exclusiveMinimum":9007199254740992}`, `9007199254740994`, `9007199254740993`},
 		{"exclusiveMaximum", `{"exclusiveMaximum":1}`, `0.5`, `1.0`},
 		{"limits are for numbers only", `{"minimum":1}`, `"a"`, `0`},
 		{"minLength counts characters", `{"minLength":2}`, `"éé"`, `"é"`},
