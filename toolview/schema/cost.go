@@ -107,7 +107,8 @@ func (g *graph) read(root, s *jsonschema.Schema) error {
 	groups := [][]*jsonschema.Schema{
 		append(slices.Collect(maps.Values(s.Properties)), s.AdditionalProperties, s.Items, s.AdditionalItems),
 		append(slices.Concat(s.PrefixItems, s.ItemsArray), s.UnevaluatedProperties, s.UnevaluatedItems),
-		{s.Contains}, {s.PropertyNames},
+		{s.Contains},
+		{s.PropertyNames},
 	}
 	for _, p := range s.PatternProperties {
 		groups = append(groups, []*jsonschema.Schema{p})

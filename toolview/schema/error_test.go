@@ -14,8 +14,10 @@ func TestAProblemSaysWhereWhatAndWhatToSendInstead(t *testing.T) {
 		{"nearest argument", `{"path":"","mod":"files"}`, `mod: found an unknown argument; send mode instead`},
 		{"another convention", `{"path":"","timeOut":1}`, `timeOut: found an unknown argument; send timeout instead`},
 		{"near an alias", `{"path":"","filePaths":""}`, `filePaths: found an unknown argument; send path instead`},
-		{"far from all", `{"path":"","zzzzzz":1}`,
-			`zzzzzz: found an unknown argument; send only path, mode, timeout, edits, tags, env, ratio, args, any, nodes, limit`},
+		{
+			"far from all", `{"path":"","zzzzzz":1}`,
+			`zzzzzz: found an unknown argument; send only path, mode, timeout, edits, tags, env, ratio, args, any, nodes, limit`,
+		},
 		{"wrong type", `{"path":1}`, `path: found 1; send string`},
 		{"a number in quotes", `{"path":"","timeout":"5"}`, `timeout: found the string "5"; send integer, at least 1, at most 600000, not in quotes`},
 		{"an array in quotes", `{"path":"","edits":"[]"}`, `edits: found the string "[]"; send array of object, at most 3 items, not in quotes`},
@@ -74,13 +76,17 @@ func TestAlternativesAndReferencesAreExplainedLikeTheRest(t *testing.T) {
 	require.True(t, s.exact, "nothing is left to the library")
 	for _, c := range []struct{ name, args, want string }{
 		{"reference", `{"q":"x"}`, `q: found the string "x"; send object, not in quotes`},
-		{"inside a reference", `{"q":{"text":"a","then":{"txt":"b"}}}`,
-			"q.then.txt: found an unknown argument; send text instead\nq.then.text: found nothing; send string (required)"},
+		{
+			"inside a reference", `{"q":{"text":"a","then":{"txt":"b"}}}`,
+			"q.then.txt: found an unknown argument; send text instead\nq.then.text: found nothing; send string (required)",
+		},
 		{"the alternative of its kind", `{"q":{"text":""},"limit":0}`, `limit: found 0; send integer, at least 1`},
 		{"no alternative", `{"q":{"text":""},"limit":"5"}`, `limit: found the string "5"; send integer, at least 1 or null, not in quotes`},
 		{"several alternatives", `{"q":{"text":""},"by":"y"}`, `by: found the string "y"; send one of "x" or string, at most 0 characters`},
-		{"the nearest object", `{"q":{"text":""},"step":{"do":"run","comand":"ls"}}`,
-			"step.comand: found an unknown argument; send command instead\nstep.command: found nothing; send string (required)"},
+		{
+			"the nearest object", `{"q":{"text":""},"step":{"do":"run","comand":"ls"}}`,
+			"step.comand: found an unknown argument; send command instead\nstep.command: found nothing; send string (required)",
+		},
 		{"missing reference", `{}`, `q: found nothing; send object (required): What to find.`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,8 +19,10 @@ func FuzzWalkerNeverAcceptsWhatLibraryRefuses(f *testing.F) {
 	tree := `{"type":"object","$ref":"#/$defs/t","$defs":{"t":{"anyOf":[{"required":["v"]},{"properties":{"k":{"items":{"$ref":"#/$defs/t"}}},"required":["k"]}]}}}`
 	f.Add(tree, []byte(`{"k":[{"v":1},{"k":[]}]}`))
 	f.Add(tree, []byte(`{"k":[{"v":1},{"k":[1,{}]}]}`))
-	for _, args := range []string{``, `null`, `[]`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"a":-0.0}`,
-		`{"a":1e-400}`, `{"a":0.1000000000000000055511151231257827}`, `{"a":9007199254740993}`, `{"\u0061":1}`, `{} {}`, ` {"a" : [ ] } `} {
+	for _, args := range []string{
+		``, `null`, `[]`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"a":-0.0}`,
+		`{"a":1e-400}`, `{"a":0.1000000000000000055511151231257827}`, `{"a":9007199254740993}`, `{"\u0061":1}`, `{} {}`, ` {"a" : [ ] } `,
+	} {
 		f.Add(`{"type":"object","properties":{"a":{"type":"integer","minimum":0,"maximum":9007199254740992}},"required":["a"]}`, []byte(args))
 		f.Add(`{"type":"object","properties":{"a":{"exclusiveMinimum":0.1,"enum":[0.1,1,"\ufffd"]}}}`, []byte(args))
 		f.Add(`{"Type":"object","PROPERTIES":{"a":{"Minimum":2}},"minproperties":1}`, []byte(args))

@@ -81,8 +81,10 @@ func TestAliasesAreAcceptedAndRewrittenToTheNameTheyStandFor(t *testing.T) {
 		{"top", `{"file_path":"a"}`, `{"path":"a"}`},
 		{"second spelling", `{"filepath" : "a"}`, `{"path": "a"}`},
 		{"written with an escape", `{"\u0066ile_path":"a"}`, `{"path":"a"}`},
-		{"in a slice", `{"path":"a","edits":[{"old":"1"},{"old_string":"x","new_string":"y","all":true}]}`,
-			`{"path":"a","edits":[{"old":"1"},{"old":"x","new":"y","all":true}]}`},
+		{
+			"in a slice", `{"path":"a","edits":[{"old":"1"},{"old_string":"x","new_string":"y","all":true}]}`,
+			`{"path":"a","edits":[{"old":"1"},{"old":"x","new":"y","all":true}]}`,
+		},
 		{"in a map, whose own keys stay", `{"path":"a","nodes":{"old_string":{"old_string":"x"}}}`, `{"path":"a","nodes":{"old_string":{"old":"x"}}}`},
 		{"not inside a value of any shape", `{"path":"a","args":{"file_path":1},"any":[{"old_string":1.0}]}`, ""},
 		{"not inside a map of strings", `{"path":"a","env":{"file_path":"b"}}`, ""},

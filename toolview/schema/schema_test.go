@@ -86,10 +86,14 @@ func keywords() []struct{ name, value, good, bad string } {
 		{"anyOf with anything", `{"anyOf":[true,{"type":"null"}],"type":["string","null"]}`, `"a"`, `1`},
 		{"anyOf of nothing", `{"anyOf":[false,{"type":"null"}]}`, `null`, `1`},
 		{"anyOf beside a type", `{"type":"integer","anyOf":[{"minimum":5},{"maximum":1}]}`, `5`, `5.5`},
-		{"anyOf of objects", `{"anyOf":[{"properties":{"k":{"const":"a"}},"required":["k"]},{"properties":{"k":{"const":"b"},"n":{"type":"integer"}},"required":["k","n"]}]}`,
-			`{"k":"b","n":1}`, `{"k":"b","n":""}`},
-		{"anyOf inside anyOf", `{"anyOf":[{"type":"null"},{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"integer"}}]}}]}`,
-			`["a",[1]]`, `["a",["b"]]`},
+		{
+			"anyOf of objects", `{"anyOf":[{"properties":{"k":{"const":"a"}},"required":["k"]},{"properties":{"k":{"const":"b"},"n":{"type":"integer"}},"required":["k","n"]}]}`,
+			`{"k":"b","n":1}`, `{"k":"b","n":""}`,
+		},
+		{
+			"anyOf inside anyOf", `{"anyOf":[{"type":"null"},{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"integer"}}]}}]}`,
+			`["a",[1]]`, `["a",["b"]]`,
+		},
 		{"anyOf of what only the library knows", `{"anyOf":[{"type":"null"},{"multipleOf":5}]}`, `5`, `6`},
 		{"allOf of references", `{"allOf":[{"$ref":"#/$defs/name"},{"minLength":2}]}`, `"ab"`, `"a"`},
 		{"oneOf of none", `{"oneOf":[{"type":"string"},{"type":"null"}]}`, `null`, `1`},
