@@ -29,7 +29,9 @@ type Opening struct {
 	State *meta.State
 	// Env is the template; Owner, Policy and Store are set for each middleware.
 	Env Env
-	// Policies are the frozen policies of a resumed session, by name; nil = those of the suite.
+	// Only names the middlewares that a resumed session had, and Policies their frozen policies; nil = whatever the
+	// state lets live, with the suite's policies.
+	Only     map[string]bool
 	Policies map[string]json.RawMessage
 	// Store gives a middleware its own part of the session's store.
 	Store func(owner string) Store
@@ -56,6 +58,9 @@ func (s *Suite) Open(ctx context.Context, o Opening) (*Chain, error) {
 	c := &Chain{suite: s, open: o, links: make([]Link, len(s.all))}
 	for i, fate := range s.Plan(o.State) {
 		m := &s.all[i]
+		if o.Only != nil && !o.Only[m.Name] && fate.Status == Live {
+			fate.Status, fate.Cause = Closed, "not part of this session when it was created"
+		}
 		c.links[i] = Link{Middleware: m, Fate: fate}
 		if fate.Status != Live {
 			continue
@@ -69,9 +74,9 @@ func (s *Suite) Open(ctx context.Context, o Opening) (*Chain, error) {
 
 // Child makes the chain of a child session: RootOnly middlewares stay behind unless it is a fork, an instance is the
 // parent's or comes from its Child, and every gate of the parent stays.
-func (c *Chain) Child(ctx context.Context, env Env) (*Chain, error) {
+func (c *Chain) Child(ctx context.Context, env Env, store func(owner string) Store) (*Chain, error) {
 	o := c.open
-	o.Env = env
+	o.Env, o.Store = env, store
 	k := &Chain{suite: c.suite, open: o, links: make([]Link, len(c.links))}
 	for i := range c.links {
 		k.links[i] = c.links[i]

@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,7 +166,7 @@ type bench struct {
 	done    chan struct{}
 	timer   *time.Timer
 	at      atomic.Int32
-	ctx     context.Context //nolint:containedctx // it belongs to the one job at hand
+	ctx     context.Context // of the one job at hand
 	calls   []*toolview.Call
 	out     []Verdict
 	scratch []Verdict
@@ -196,7 +197,8 @@ func (b *bench) run(c *Chain) {
 	}
 	for g := range c.hooks.gates {
 		b.at.Store(int32(g))
-		b.scratch = append(b.scratch[:0], make([]Verdict, len(b.calls))...)
+		b.scratch = slices.Grow(b.scratch[:0], len(b.calls))[:len(b.calls)]
+		clear(b.scratch)
 		h := &c.hooks.gates[g]
 		if !b.ask(c, h) {
 			for i := range b.scratch {

@@ -22,3 +22,12 @@ type RouteReply struct {
 	Text   string `json:"text,omitempty"`
 	Prompt string `json:"prompt,omitempty"`
 }
+
+// RunRoute runs a route, contained.
+func RunRoute(ctx context.Context, owner string, r Route, args string) (reply RouteReply, err error) {
+	err = contain(owner, "route "+r.Name, func() (err error) {
+		reply, err = r.Run(ctx, args)
+		return err
+	})
+	return reply, err
+}

@@ -74,7 +74,7 @@ func (s *Suite) Bands() []toolview.Band {
 	return out
 }
 
-var key = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{1,63}$`)
+var key = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 // Validate reports every defect of a list of middlewares at once, in the list's order.
 func Validate(list ...Middleware) error {

@@ -31,16 +31,16 @@ func (d Decision) String() string {
 
 // Verdict is a decision with its reason.
 type Verdict struct {
-	Decision Decision
+	Decision Decision `json:"decision"`
 	// Reason is what the model reads of a denial, and a person of a request.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Rule and Origin name what decided, when something written did.
-	Rule   string
-	Origin meta.Origin
+	Rule   string      `json:"rule,omitempty"`
+	Origin meta.Origin `json:"origin,omitzero"`
 	// Mode marks an Ask that comes from a permission mode alone: a rewriter's Allow can satisfy it.
-	Mode bool
+	Mode bool `json:"mode,omitempty"`
 	// Args, from a rewriter, replaces the call's arguments.
-	Args json.RawMessage
+	Args json.RawMessage `json:"args,omitempty"`
 }
 
 // join keeps the stricter of two verdicts; of equals the earlier, except that an ask which a mode alone made gives

@@ -25,7 +25,7 @@ type Rendered struct {
 // Base is every segment of a chain in prompt order. It is immutable and safe for concurrent use.
 type Base struct {
 	segments []Rendered
-	cached   string
+	cached   Block
 }
 
 // Render fixes one segment: the override of the state when there is one, placeholders filled from vars. ok is false
@@ -56,6 +56,7 @@ func NewBase(segments []Rendered) *Base {
 	})
 	b := &Base{segments: segments}
 	b.cached = join(segments, func(r *Rendered) bool { return r.Zone == Cached })
+	b.cached.EndsCache = true
 	return b
 }
 
@@ -76,17 +77,18 @@ func (b *Base) ForAgent(agent, body string, origin meta.Origin) *Base {
 // Prompt is the system prompt of one step: the segments that keep accepts. Cached ones are always kept.
 func (b *Base) Prompt(keep func(*Rendered) bool) Prompt {
 	p := Prompt{}
-	if b.cached != "" {
-		p.blocks = append(p.blocks, Block{Text: b.cached, EndsCache: true})
+	if b.cached.Text != "" {
+		p.blocks = append(p.blocks, b.cached)
 	}
-	if live := join(b.segments, func(r *Rendered) bool { return r.Zone == Live && keep(r) }); live != "" {
-		p.blocks = append(p.blocks, Block{Text: live})
+	if live := join(b.segments, func(r *Rendered) bool { return r.Zone == Live && keep(r) }); live.Text != "" {
+		p.blocks = append(p.blocks, live)
 	}
 	return p
 }
 
-func join(segments []Rendered, keep func(*Rendered) bool) string {
+func join(segments []Rendered, keep func(*Rendered) bool) Block {
 	var b strings.Builder
+	var ids []string
 	for i := range segments {
 		if !keep(&segments[i]) {
 			continue
@@ -95,8 +97,9 @@ func join(segments []Rendered, keep func(*Rendered) bool) string {
 			b.WriteString("\n\n")
 		}
 		b.WriteString(segments[i].Text)
+		ids = append(ids, segments[i].ID)
 	}
-	return b.String()
+	return Block{Text: b.String(), Segments: ids}
 }
 
 // Block is one piece of the system prompt. EndsCache marks the last one that a vendor may cache: it is a field, so
@@ -104,6 +107,8 @@ func join(segments []Rendered, keep func(*Rendered) bool) string {
 type Block struct {
 	Text      string `json:"text"`
 	EndsCache bool   `json:"ends_cache,omitempty"`
+	// Segments are the ids of what the text is made of, in order.
+	Segments []string `json:"segments,omitempty"`
 }
 
 // Prompt is the system prompt of a step. It is immutable; the zero value is empty.

@@ -109,6 +109,32 @@ func (v *View) Call(id, name string, args json.RawMessage) (*Call, *message.Resu
 	return v.inner(id, inner, e.Tool.Name)
 }
 
+// Means is the name of the tool that a model's use really means, when that is not the one it wrote: behind an alias, or
+// through a forwarder. "" = the name as written, or no tool at all.
+func (v *View) Means(name string, args json.RawMessage) string {
+	e, ok := v.Lookup(name)
+	if !ok {
+		return ""
+	}
+	if e.Tool.Unwrap != nil {
+		text, bad := v.arguments(e.Tool, args)
+		if bad != nil {
+			return ""
+		}
+		inner, err := unwrap(e.Tool, text)
+		if err != nil {
+			return ""
+		}
+		if e, ok = v.Lookup(inner.Name); !ok {
+			return ""
+		}
+	}
+	if e.Tool.Name == name {
+		return ""
+	}
+	return e.Tool.Name
+}
+
 // Inner makes the call that a flow asks for. Deferred tools may be called so; forwarders may not.
 func (v *View) Inner(id string, in Inner) (*Call, *message.Result) { return v.inner(id, in, "") }
 

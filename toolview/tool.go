@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview/schema"
 )
@@ -142,6 +143,24 @@ type Spawn struct {
 	Model    string   `json:"model,omitempty"`
 	Mode     string   `json:"mode,omitempty"`
 	MaxTurns int      `json:"max_turns,omitempty"`
+}
+
+// Lists are the agent's own allow and deny lists.
+func (s *Spawn) Lists() Lists {
+	origin := meta.Origin{Layer: "agent", File: s.Origin}
+	of := func(texts []string) []Selector {
+		out := make([]Selector, len(texts))
+		for i, t := range texts {
+			out[i] = Selector{Text: t, Origin: origin}
+		}
+		return out
+	}
+	var l Lists
+	if s.Tools != nil {
+		l.Allow = [][]Selector{of(s.Tools)}
+	}
+	l.Deny = of(s.Deny)
+	return l
 }
 
 // Question is one to four questions for a person.

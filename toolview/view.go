@@ -257,3 +257,14 @@ func (v *View) Digest() string {
 	})
 	return v.digest
 }
+
+// Published reports whether some visible tool was named at run time by a source, so that a resumed session cannot
+// know the wire order without having stored it.
+func (v *View) Published() bool {
+	for i := range v.live {
+		if v.live[i].band.Source != nil && v.live[i].band.Prefix != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/prompt"
+	"github.com/metaharness/peri/toolview"
+)
+
+// Switches are what the host has set on a session. They are journalled beside what is frozen.
+type Switches struct {
+	// Paused names the middlewares that are switched off.
+	Paused map[string]bool `json:"paused,omitempty"`
+	// Allow and Deny are the host's own lists; Allow nil = no list.
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny,omitempty"`
+}
+
+// system memoises the system prompt by what it derives from.
+type system struct {
+	view   *toolview.View
+	prompt prompt.Prompt
+}
+
+// View is what the session may see, find and call from the next step on.
+func (s *Session) View() *toolview.View {
+	v, _, _ := s.snapshot()
+	return v
+}
+
+// System is the system prompt as the next step sends it.
+func (s *Session) System() []prompt.Block {
+	_, p, _ := s.snapshot()
+	return p.System()
+}
+
+// snapshot returns the view and system prompt that hold now, and the policy they came from. While nothing changed it
+// returns the same values and allocates nothing.
+func (s *Session) snapshot() (*toolview.View, prompt.Prompt, *toolview.Policy) {
+	var above *toolview.View
+	var policy *toolview.Policy
+	if s.parent != nil {
+		above, _, policy = s.parent.snapshot()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.policy == nil || s.above != policy {
+		s.above, s.policy = policy, s.newPolicy(policy)
+	}
+	v := s.deriver.View(s.policy, above)
+	if s.system.view != v {
+		s.system = system{v, s.base.Prompt(func(r *prompt.Rendered) bool {
+			return !s.policy.Paused[r.Owner] && v.HasAny(r.Needs)
+		})}
+	}
+	return v, s.system.prompt, s.policy
+}
+
+// newPolicy builds the policy from the session's own lists, the host's switches and the parent's policy.
+func (s *Session) newPolicy(above *toolview.Policy) *toolview.Policy {
+	p := &toolview.Policy{
+		Agent: s.agent.Name, Frames: []*toolview.Frame{s.frame}, Paused: s.host.Paused,
+		WithoutSearch: s.frozen.WithoutSearch, LateDirect: s.frozen.LateDirect,
+	}
+	if host := s.hostFrame(); host != nil {
+		p.Frames = append(p.Frames, host)
+	}
+	if above != nil {
+		p.Ancestors = append(append(p.Ancestors, above.Frames...), above.Ancestors...)
+		if len(above.Paused) > 0 {
+			p.Paused = maps.Clone(above.Paused)
+			maps.Copy(p.Paused, s.host.Paused)
+		}
+	}
+	return p
+}
+
+// hostFrame compiles the host's lists, which SetTools has checked.
+func (s *Session) hostFrame() *toolview.Frame {
+	if s.host.Allow == nil && len(s.host.Deny) == 0 {
+		return nil
+	}
+	f, err := toolview.NewFrame(s.host.lists())
+	if err != nil {
+		// Only a journal that was changed by hand comes here: nothing opens.
+		f, _ = toolview.NewFrame(toolview.Lists{Allow: [][]toolview.Selector{{}}})
+	}
+	return f
+}
+
+func (h *Switches) lists() toolview.Lists {
+	var l toolview.Lists
+	if h.Allow != nil {
+		l.Allow = [][]toolview.Selector{selectors(h.Allow, "host")}
+	}
+	l.Deny = selectors(h.Deny, "host")
+	return l
+}
+
+func selectors(texts []string, layer string) []toolview.Selector {
+	out := make([]toolview.Selector, len(texts))
+	for i, t := range texts {
+		out[i] = toolview.Selector{Text: t, Origin: meta.Origin{Layer: layer}}
+	}
+	return out
+}
+
+// Pause switches live middlewares off from the next step on: their tools, live segments, routes and contributions leave,
+// for children too. One that is closed, unknown or brings a gate cannot be paused.
+func (s *Session) Pause(names ...string) error {
+	return s.switched(func(h *Switches) error {
+		for _, n := range names {
+			l, ok := s.chain.Link(n)
+			switch {
+			case !ok || l.Instance == nil:
+				return fmt.Errorf("session: pause %s: it is not live in this session", n)
+			case l.Gates:
+				return fmt.Errorf("session: pause %s: it brings a gate: change the mode instead", n)
+			}
+			h.Paused[n] = true
+		}
+		return nil
+	})
+}
+
+// Unpause brings paused middlewares back. It opens nothing that is closed.
+func (s *Session) Unpause(names ...string) error {
+	return s.switched(func(h *Switches) error {
+		for _, n := range names {
+			if _, ok := s.chain.Link(n); !ok {
+				return fmt.Errorf("session: unpause %s: the suite has no such middleware", n)
+			}
+			delete(h.Paused, n)
+		}
+		return nil
+	})
+}
+
+// SetTools replaces the host's own allow and deny lists from the next step on. allow nil = no list, empty = nothing. It
+// can undo only what the host did.
+func (s *Session) SetTools(allow, deny []string) error {
+	return s.switched(func(h *Switches) error {
+		next := Switches{Allow: allow, Deny: deny}
+		if _, err := toolview.NewFrame(next.lists()); err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+		h.Allow, h.Deny = allow, deny
+		return nil
+	})
+}
+
+// switched makes one change of the host's switches, whole or not at all, and journals it.
+func (s *Session) switched(change func(*Switches) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.host
+	next.Paused = make(map[string]bool, len(s.host.Paused)+1)
+	maps.Copy(next.Paused, s.host.Paused)
+	if err := change(&next); err != nil {
+		return err
+	}
+	if err := s.journal.add(s.ctx, Entry{Kind: Switched, Host: &next}); err != nil {
+		return err
+	}
+	s.host, s.policy = next, nil
+	return nil
+}
