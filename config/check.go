@@ -198,7 +198,7 @@ func (n *node) checkText(v *value, path string, found *problems) {
 
 func (n *node) checkNumber(v *value, path string, found *problems) {
 	f := v.scalar.(float64)
-	if f < n.min || n.max != 0 && f > n.max || n.whole && f != math.Trunc(f) {
+	if math.IsNaN(f) || f < n.min || n.max != 0 && f > n.max || n.whole && f != math.Trunc(f) {
 		found.fail(v.at, path, v.found(), n.want(v))
 	}
 }

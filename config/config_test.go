@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -342,6 +344,43 @@ func TestLoadsMayRunAtTheSameTime(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestGoValuesAreCheckedLikeAFile(t *testing.T) {
+	s := newSite(t)
+	s.opts.Values = map[string]any{"subagents": map[string]int{"depth": 2}, "meta": map[string]bool{"WebMiddleware": false}}
+	require.Equal(t, 2, s.good().Settings.Subagents.Depth.V)
+	s.opts.Values = map[string]any{
+		"compact": map[string]any{"budget": math.NaN()},
+		"model":   nil,
+		"meta":    map[string]any{"X": "false"},
+		"tools":   map[string]any{"deny": []any{1, func() {}}},
+	}
+	require.Equal(t, []string{
+		"option: compact.budget: found the number NaN; write a number from 0.05 to 1",
+		`option: meta.X: found the text "false"; write false, without quotes`,
+		"option: model: found null; write a text, or remove the key; null cannot remove a lower layer's value",
+		"option: tools.deny[0]: found the number 1; write a text",
+		"option: tools.deny[1]: found a Go value of type func(); pass maps with text keys, slices, bool, string or numbers",
+	}, s.bad())
+}
+
+func ExampleLoad() {
+	root, err := os.MkdirTemp("", "project")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(root)
+	loaded, _, err := config.Load(config.Options{
+		Root: root, Home: filepath.Join(root, "home"), Managed: "-",
+		Set: []string{"meta.WebMiddleware=false", "tools.deny=[Bash]"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer loaded.Close()
+	fmt.Println(loaded.Meta[3].Name, loaded.Meta[3].Entries[0].Key, loaded.Settings.Tools.Deny[0].Text)
+	// Output: option WebMiddleware Bash
 }
 
 func TestNothingWrittenGivesTheDefaults(t *testing.T) {

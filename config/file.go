@@ -18,6 +18,9 @@ import (
 const (
 	maxFile  = 1 << 20
 	maxDepth = 100
+	// The YAML reader compares each key of a map with every other.
+	maxMembers = 4096
+	maxKey     = 1024
 )
 
 var bom = []byte("\xEF\xBB\xBF")

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,14 @@ func readFile(t testing.TB, name string) string {
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(b)
+}
+
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 func TestTwoSpellingsInOneFolderAreRefused(t *testing.T) {
@@ -82,6 +91,10 @@ func TestBadFilesAreRefusedWithTheirPlace(t *testing.T) {
 		"alias bomb":         {"yaml", bomb, "aliases stand for more than 10000 values; write the values out"},
 		"alias of itself":    {"yaml", "a: &x [*x]\n", "nested deeper than 100"},
 		"unknown anchor":     {"yaml", "a: *nobody\n", ":1:4: not YAML: unknown anchor 'nobody' referenced"},
+		"too many keys":      {"yaml", "a:\n" + numbered("  k%d: x\n", 4097), ":4098:3: a map of more than 4096 keys; split it"},
+		"too many in JSON":   {"json", "{" + numbered("\"k%d\": 1,\n", 4097) + "}", ":4097:1: a map of more than 4096 keys; split it"},
+		"long key":           {"yaml", strings.Repeat("k", 1025) + ": 1\n", ":1:1: a key of more than 1024 bytes; write a name"},
+		"control character":  {"json", `{"a\u001f": 1}`, `:1:2: a key with a control character, "a\x1f"; write a name`},
 		"tab":                {"yaml", "a:\n\tb: 1\n", ":2:1: not YAML: found character that cannot start any token"},
 		"broken JSON":        {"jsonc", "{\n  // x\n  \"a\": tru\n}", ":3:8: not JSON: invalid literal: tru"},
 		"infinite":           {"yaml", "compact: {budget: .inf}\n", ":1:19: not a finite number; write a number"},

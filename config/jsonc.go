@@ -134,12 +134,18 @@ func (r *jsonReader) value(in hujson.Value) *value {
 		v.kind = mapping
 		seen := map[string]meta.Origin{}
 		for _, m := range x.Members {
+			if r.bad != nil {
+				break
+			}
 			name, at := m.Name.Value.(hujson.Literal).String(), r.place(m.Name.StartOffset)
 			if first, ok := seen[name]; ok {
 				r.refuse(at, fmt.Sprintf("the key %q is there twice, first at %s", name, first), "keep one of the two")
 			}
-			if strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-				r.refuse(at, fmt.Sprintf("a key with a control character, %q", name), "remove it")
+			if bad := badKey(name); bad != "" {
+				r.refuse(at, bad, "write a name")
+			}
+			if len(seen) == maxMembers {
+				r.refuse(at, fmt.Sprintf("a map of more than %d keys", maxMembers), "split it")
 			}
 			seen[name] = at
 			v.members = append(v.members, member{name, at, r.value(m.Value)})

@@ -70,7 +70,7 @@ func (n *node) at(name string) *node {
 // open says that anything may stand below: another package decodes it.
 func (n *node) open() bool { return n.kinds&mapping != 0 && n.fields == nil && n.elem == nil }
 
-// Modes are the permission modes, strictest first.
+// modes are the permission modes, strictest first.
 var modes = []string{"plan", "dontAsk", "default", "acceptEdits", "bypass"}
 
 var (

@@ -67,17 +67,32 @@ func (v *value) found() string {
 	case boolean:
 		return fmt.Sprintf("found %t", v.scalar)
 	case text:
-		s := v.scalar.(string)
-		if len(s) > 40 {
-			s = strings.ToValidUTF8(s[:40], "") + "…"
-		}
-		return "found the text " + strconv.Quote(s)
+		return "found the text " + strconv.Quote(clip(v.scalar.(string)))
 	case number:
 		return "found the number " + strconv.FormatFloat(v.scalar.(float64), 'g', -1, 64)
 	case list:
 		return "found a list"
 	}
 	return "found a map"
+}
+
+// clip keeps messages readable.
+func clip(s string) string {
+	if len(s) > 40 {
+		return strings.ToValidUTF8(s[:40], "") + "…"
+	}
+	return s
+}
+
+// badKey says what is wrong with a name, "" for nothing.
+func badKey(name string) string {
+	switch {
+	case len(name) > maxKey:
+		return fmt.Sprintf("a key of more than %d bytes", maxKey)
+	case strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }):
+		return fmt.Sprintf("a key with a control character, %q", clip(name))
+	}
+	return ""
 }
 
 // plain gives the value as Go values, for hashing and for what callers decode themselves.

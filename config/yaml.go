@@ -149,7 +149,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) *value {
 	case yaml.SequenceNode:
 		v := &value{kind: list, at: r.place(n)}
 		if n.ShortTag() != "!!seq" {
-			return r.refuse(n, "unknown tag "+n.Tag, "remove it")
+			return r.refuse(n, "unknown tag "+clip(n.Tag), "remove it")
 		}
 		for _, c := range n.Content {
 			v.items = append(v.items, r.value(c, depth+1))
@@ -161,7 +161,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) *value {
 
 func (r *yamlReader) mapping(n *yaml.Node, depth int) *value {
 	if n.ShortTag() != "!!map" {
-		return r.refuse(n, "unknown tag "+n.Tag, "remove it")
+		return r.refuse(n, "unknown tag "+clip(n.Tag), "remove it")
 	}
 	v := &value{kind: mapping, at: r.place(n)}
 	seen := map[string]*yaml.Node{}
@@ -172,8 +172,10 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) *value {
 			return r.refuse(key, "merge keys (<<) are not read", "use an alias for a whole value: key: *anchor")
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 			return r.refuse(key, "a key that is no text", "write it in quotes")
-		case strings.ContainsFunc(key.Value, func(c rune) bool { return c < ' ' || c == 0x7f }):
-			return r.refuse(key, fmt.Sprintf("a key with a control character, %q", key.Value), "remove it")
+		case badKey(key.Value) != "":
+			return r.refuse(key, badKey(key.Value), "write a name")
+		case len(v.members) == maxMembers:
+			return r.refuse(key, fmt.Sprintf("a map of more than %d keys", maxMembers), "split it")
 		case seen[key.Value] != nil:
 			first := r.place(seen[key.Value])
 			return r.refuse(key, fmt.Sprintf("the key %q is there twice, first at %s", key.Value, first), "keep one of the two")
@@ -194,16 +196,16 @@ func (r *yamlReader) scalar(n *yaml.Node) *value {
 	case "!!bool":
 		b, err := strconv.ParseBool(strings.ToLower(n.Value))
 		if err != nil || len(n.Value) < 4 {
-			return r.refuse(n, fmt.Sprintf("%s is no boolean", n.Value), "write true or false")
+			return r.refuse(n, clip(n.Value)+" is no boolean", "write true or false")
 		}
 		v.kind, v.scalar = boolean, b
 	case "!!int", "!!float":
 		// The value is koanf's; see bind.
 		v.kind, v.scalar = number, 0.0
 	case "!!timestamp", "!!binary":
-		return r.refuse(n, fmt.Sprintf("%s is read as a %s", n.Value, strings.TrimPrefix(tag, "!!")), "write it in quotes")
+		return r.refuse(n, clip(n.Value)+" is read as a "+strings.TrimPrefix(tag, "!!"), "write it in quotes")
 	default:
-		return r.refuse(n, "unknown tag "+n.Tag, "remove it")
+		return r.refuse(n, "unknown tag "+clip(n.Tag), "remove it")
 	}
 	return v
 }
