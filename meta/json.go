@@ -103,6 +103,20 @@ func ParseState(b []byte) (*State, error) {
 	return s, nil
 }
 
+// UnmarshalJSON is ParseState for a State that is part of something larger. Only a zero State can be filled: one that
+// is frozen never changes.
+func (s *State) UnmarshalJSON(b []byte) error {
+	if s.digest != "" || s.entries != nil || s.overrides != nil {
+		return errors.New("meta: state: already frozen")
+	}
+	read, err := ParseState(b)
+	if err != nil {
+		return err
+	}
+	*s = *read
+	return nil
+}
+
 func parseKind(s string) (Kind, bool) {
 	for _, k := range []Kind{Segment, Middleware, Policy} {
 		if k.String() == s {

@@ -182,6 +182,17 @@ func TestStateSurvivesJSONBitForBit(t *testing.T) {
 	require.Equal(t, "<at> {{cwd}} & \u2028 \"q\"", o.Text)
 }
 
+func TestFrozenStateCannotBeFilledAgain(t *testing.T) {
+	s, _ := freeze(t, nil, layer("global", "WebMiddleware", false))
+	b, err := json.Marshal(map[string]any{"state": s})
+	require.NoError(t, err)
+	var in struct{ State *meta.State }
+	require.NoError(t, json.Unmarshal(b, &in))
+	require.Equal(t, s.Digest(), in.State.Digest())
+	require.ErrorContains(t, json.Unmarshal(b, &in), "already frozen")
+	require.Error(t, json.Unmarshal([]byte(`{"state":{"version":2}}`), &struct{ State *meta.State }{}))
+}
+
 func TestStateThatIsNotOursIsRefused(t *testing.T) {
 	s, _ := freeze(t, nil, layer("global", "WebMiddleware", false, "CronMiddleware", true))
 	good, err := json.Marshal(s)
