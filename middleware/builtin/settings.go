@@ -1,0 +1,61 @@
+package builtin
+
+import (
+	"github.com/metaharness/peri/config"
+	"github.com/metaharness/peri/middleware/agentsmd"
+	"github.com/metaharness/peri/middleware/defaultprompt"
+	"github.com/metaharness/peri/middleware/lang"
+	"github.com/metaharness/peri/middleware/permission"
+	"github.com/metaharness/peri/middleware/web"
+	"github.com/metaharness/peri/middleware/workspace"
+	"github.com/metaharness/peri/toolview"
+)
+
+// options is the wiring from settings to the middlewares' options.
+func options(l *config.Loaded) Options {
+	s := &l.Settings
+	return Options{
+		DefaultPrompt: defaultprompt.Options{Persona: s.Persona.V},
+		Lang:          lang.Options{Language: s.Language.V},
+		AgentsMd:      agentsmd.Options{Home: l.Home},
+		Permission: permission.Options{
+			Mode:  s.Permissions.Mode.V,
+			Allow: rules(s.Permissions.Allow),
+			Ask:   rules(s.Permissions.Ask),
+			Deny:  rules(s.Permissions.Deny),
+		},
+		Workspace: workspace.Options{
+			NoSandbox:      !s.Workspace.Sandbox.V,
+			NoHome:         !s.Workspace.AllowHome.V,
+			RestrictSystem: s.Workspace.RestrictSystem.V,
+			BashAsync:      s.Workspace.BashAsync.V,
+		},
+		Web: web.Options{Search: s.Web.Search.V, AllowPrivate: s.Web.AllowPrivate.V},
+	}
+}
+
+func rules(items []config.Item) []permission.Rule {
+	var out []permission.Rule
+	for _, i := range items {
+		out = append(out, permission.Rule{Text: i.Text, Origin: i.Origin})
+	}
+	return out
+}
+
+// lists are the settings' own allow and deny lists.
+func lists(t config.Tools) toolview.Lists {
+	l := toolview.Lists{Deny: selectors(t.Deny)}
+	for _, a := range t.Allow {
+		l.Allow = append(l.Allow, selectors(a))
+	}
+	return l
+}
+
+// selectors keeps an empty list empty and not nil: it allows nothing.
+func selectors(items []config.Item) []toolview.Selector {
+	out := make([]toolview.Selector, len(items))
+	for i, item := range items {
+		out[i] = toolview.Selector{Text: item.Text, Origin: item.Origin}
+	}
+	return out
+}

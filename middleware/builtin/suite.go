@@ -1,0 +1,70 @@
+// Package builtin is THE ordered list of built-in middlewares, and the one place that turns settings into their options.
+package builtin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/middleware/agentsmd"
+	"github.com/metaharness/peri/middleware/atmention"
+	"github.com/metaharness/peri/middleware/clock"
+	"github.com/metaharness/peri/middleware/defaultprompt"
+	"github.com/metaharness/peri/middleware/humanintheloop"
+	"github.com/metaharness/peri/middleware/lang"
+	"github.com/metaharness/peri/middleware/permission"
+	"github.com/metaharness/peri/middleware/todo"
+	"github.com/metaharness/peri/middleware/toolsearch"
+	"github.com/metaharness/peri/middleware/web"
+	"github.com/metaharness/peri/middleware/workspace"
+)
+
+// Options are those of every built-in middleware that has some. The zero value is what empty settings give.
+type Options struct {
+	DefaultPrompt defaultprompt.Options
+	Lang          lang.Options
+	AgentsMd      agentsmd.Options
+	Permission    permission.Options
+	Workspace     workspace.Options
+	Web           web.Options
+	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
+	// their deferred tools are found like any other.
+	More []middleware.Middleware
+}
+
+// Suite is the built-in middlewares in their order. Every option that is refused is reported at once.
+func Suite(o Options) (*middleware.Suite, error) {
+	gate, err := permission.New(o.Permission)
+	err = errors.Join(err, o.Web.Check())
+	if err != nil {
+		return nil, fmt.Errorf("builtin: %w", err)
+	}
+	list := []middleware.Middleware{
+		// Texts first: none of these has a tool, so that where they stand decides nothing but the order in which they
+		// open, and what a session is told reads from the general to the particular.
+		defaultprompt.New(o.DefaultPrompt), // what every session is told before anything else
+		lang.New(o.Lang),                   // how to write, which holds for all that follows
+		agentsmd.New(o.AgentsMd),           // the project's word behind the program's
+
+		// What changes or accompanies a prompt, before anything that acts on it.
+		atmention.New(atmention.Options{}), // attaches files to the prompt; the first to see it, and it runs no tool
+		todo.New(todo.Options{}),           // its reminder opens the tail, before those of what does the work
+		clock.New(clock.Options{}),         // touches nothing; among the harmless tools that lead the tool array
+
+		// Whoever judges or asks stands before whoever acts: its gate is heard first and its wrapper is outermost.
+		gate, // approval; in front of every tool that can change something outside the session
+		humanintheloop.New(humanintheloop.Options{}), // asking; behind approval, and neither knows of the other
+
+		// Those who act.
+		workspace.New(o.Workspace), // the project's files and commands: what most sessions use most
+		web.New(o.Web),             // the world outside, behind the project's own files
+	}
+	list = append(list, o.More...) // a program's own, behind what it builds upon
+	// Last of the tool owners: what it finds is everything before it.
+	list = append(list, toolsearch.New())
+	suite, err := middleware.NewSuite(list...)
+	if err != nil {
+		return nil, fmt.Errorf("builtin: %w", err)
+	}
+	return suite, nil
+}

@@ -1,0 +1,51 @@
+package builtin
+
+import (
+	"fmt"
+
+	"github.com/metaharness/peri/config"
+	"github.com/metaharness/peri/meta"
+)
+
+// unhonoured reports every setting of a capability that this build does not have. A setting is never silently inert.
+func unhonoured(s *config.Settings) []meta.Diagnostic {
+	var out []meta.Diagnostic
+	report := func(key string, at meta.Origin) {
+		out = append(out, meta.Diagnostic{
+			Severity: meta.SeverityWarning, Code: "not_honoured", Key: key, Origin: at,
+			Message: fmt.Sprintf("%s is not honoured by this version and has no effect", key), Suggestion: "remove it",
+		})
+	}
+	for _, i := range s.Skills.Mounts {
+		report("skills.mounts", i.Origin)
+	}
+	for _, list := range s.Skills.Allow {
+		for _, i := range list {
+			report("skills.allow", i.Origin)
+		}
+	}
+	for _, i := range s.Skills.Deny {
+		report("skills.deny", i.Origin)
+	}
+	for _, h := range s.Hooks {
+		report("hooks."+h.Event, h.Origin)
+	}
+	for _, m := range s.MCP {
+		report("mcp.servers."+m.Name, m.Origin)
+	}
+	for _, o := range s.OpenAPI {
+		report("openapi.sources."+o.Name, o.Origin)
+	}
+	for _, l := range s.LSP {
+		report("lsp.servers."+l.Name, l.Origin)
+	}
+	set := func(key string, is bool, at meta.Origin) {
+		if is {
+			report(key, at)
+		}
+	}
+	set("memory.provider", s.Memory.Provider.Set, s.Memory.Provider.Origin)
+	set("compact.budget", s.Compact.Budget.Set, s.Compact.Budget.Origin)
+	set("compact.auto", s.Compact.Auto.Set, s.Compact.Auto.Origin)
+	return out
+}
