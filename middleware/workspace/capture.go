@@ -134,8 +134,8 @@ func (c *capture) size() int64 {
 	return c.total
 }
 
-// begin is valid text from the beginning of something, without the half of a character at its end.
-func begin(b []byte) string {
+// whole drops the half of a character at the end of something that was cut.
+func whole(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if r := b[len(b)-i:]; utf8.RuneStart(r[0]) {
 			if !utf8.FullRune(r) {
@@ -144,10 +144,13 @@ func begin(b []byte) string {
 			break
 		}
 	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	return b
 }
 
-// end is valid text from the end of something, without the half of a character at its beginning.
+// begin is valid text from the beginning of something that was cut.
+func begin(b []byte) string { return strings.ToValidUTF8(string(whole(b)), "\uFFFD") }
+
+// end is valid text from the end of something that was cut, without the half of a character at its beginning.
 func end(b []byte) string {
 	for i := 0; i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
 		b = b[1:]

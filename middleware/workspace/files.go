@@ -122,6 +122,11 @@ func replace(at spot, content []byte, old fs.FileInfo) (stamp, error) {
 		return stamp{}, explain(at.shown, err)
 	}
 	defer root.Close()
+	if old != nil {
+		if err := writable(root, at.rel); err != nil {
+			return stamp{}, explain(at.shown, err)
+		}
+	}
 	dir := filepath.Dir(at.rel)
 	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return stamp{}, explain(filepath.ToSlash(filepath.Dir(at.shown)), err)
@@ -136,6 +141,15 @@ func replace(at spot, content []byte, old fs.FileInfo) (stamp, error) {
 		return stamp{}, explain(at.shown, err)
 	}
 	return st, nil
+}
+
+// writable fails for a file that its user protected: renaming another over it would not ask.
+func writable(root *os.Root, name string) error {
+	f, err := root.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // fill writes a new file, with the mode of the old one.

@@ -43,7 +43,8 @@ func newSandbox(o settings, root string, outputs *spill) (*sandbox, error) {
 		home, _ = os.UserHomeDir() // without one there is only the root
 	}
 	if home != "" {
-		if real, err := filepath.EvalSymlinks(home); err == nil && filepath.IsAbs(real) {
+		// A machine without users has "/" as its home: that would be no sandbox.
+		if real, err := filepath.EvalSymlinks(home); err == nil && filepath.IsAbs(real) && filepath.Dir(real) != real {
 			b.home = real
 		}
 	}

@@ -57,7 +57,7 @@ func New(o Options) middleware.Middleware {
 		Name:     Name,
 		Doc:      "Read, write, edit, find and search files of the project, and run commands.",
 		Upstream: []string{"FilesystemMiddleware", "TerminalMiddleware"},
-		Tools:    toolview.MustSet(readTool(), writeTool(), editTool(), bashTool()),
+		Tools:    toolview.MustSet(readTool(), writeTool(), editTool(), globTool(), grepTool(), lsTool(), bashTool()),
 		Deferred: background,
 		Policy:   policy,
 		Open: func(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
