@@ -3,8 +3,10 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -120,6 +122,29 @@ func TestCancelledCommandIsStopped(t *testing.T) {
 	require.True(t, r.Error)
 	require.Equal(t, "before\n[cancelled]", r.Text())
 	require.True(t, structured(t, r).Cancelled)
+}
+
+func TestCloseEndsARunningCommand(t *testing.T) {
+	b := open(t, Options{})
+	ended := make(chan *message.Result)
+	go func() { ended <- b.try(t.Context(), "Bash", args{"command": "touch up; sleep 300"}) }()
+	require.Eventually(t, func() bool { _, err := os.Stat(b.path("up")); return err == nil }, waitLong, poll)
+	require.NoError(t, b.inst.Close(t.Context()))
+	require.Contains(t, (<-ended).Text(), "[exit code 143]")
+}
+
+func TestCallsBesideEachOtherDoNotMixTheirOutput(t *testing.T) {
+	b := open(t, Options{})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			r := b.try(t.Context(), "Bash", args{"command": fmt.Sprintf("echo a%d; echo b%d", i, i)})
+			if want := fmt.Sprintf("a%d\nb%d\n[exit code 0]", i, i); r.Text() != want {
+				t.Errorf("got %q, want %q", r.Text(), want)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestOpenStartsAndMakesNothing(t *testing.T) {

@@ -51,7 +51,7 @@ func edit(_ context.Context, s *state, _ *toolview.Call, in editIn) (*message.Re
 	if binary(raw) {
 		return fail(fmt.Errorf("%s is a binary file, which is not edited", at.shown))
 	}
-	if err := s.stale(at, info, raw); err != nil {
+	if err := s.stale(at, raw); err != nil {
 		return fail(err)
 	}
 	f := parse(raw)
@@ -59,13 +59,13 @@ func edit(_ context.Context, s *state, _ *toolview.Call, in editIn) (*message.Re
 	if err != nil {
 		return fail(fmt.Errorf("%s: %w", at.shown, err))
 	}
-	st, err := replace(at, f.rewrite(spans, in.New), info)
-	if err != nil {
+	content := f.rewrite(spans, in.New)
+	if err := replace(at, content, info); err != nil {
 		return fail(err)
 	}
 	// Replacing a part is no reading of the whole: what was unknown stays so.
 	if _, known := s.knows(at.real); known {
-		s.note(at.real, st)
+		s.note(at.real, stampOf(content))
 	}
 	diff, err := f.diff(at.shown, spans, in.New)
 	if err != nil {
@@ -119,7 +119,10 @@ func (f *body) spans(old string, all bool) ([]span, error) {
 			break
 		}
 		out = append(out, span{from + i, from + i + len(old)})
-		from += i + len(old)
+		from += i + 1
+		if all {
+			from += len(old) - 1 // what is replaced does not overlap; what must be unique must not do so either
+		}
 	}
 	switch {
 	case len(out) == 0:

@@ -15,6 +15,7 @@ func TestEditReplacesExactly(t *testing.T) {
 		{"once", "a b c", args{"old": "b", "new": "x"}, "a x c"},
 		{"all", "b b\nb", args{"old": "b", "new": "bb", "all": true}, "bb bb\nbb"},
 		{"all, by its other name", "b b", args{"old_string": "b", "new_string": "", "replace_all": true}, " "},
+		{"all, overlapping", "aaa", args{"old": "aa", "new": "x", "all": true}, "xa"},
 		{"deletes lines", "a\nb\nc\n", args{"old": "b\n", "new": ""}, "a\nc\n"},
 		{"CRLF is kept", "a\r\nb\r\nc\r\n", args{"old": "a\nb", "new": "x\ny\nz"}, "x\r\ny\r\nz\r\nc\r\n"},
 		{"CRLF is kept by one line", "a\r\nb\r\n", args{"old": "b", "new": "x\ny"}, "a\r\nx\r\ny\r\n"},
@@ -46,6 +47,7 @@ func TestEditRefusesWhatIsNotClear(t *testing.T) {
 		{"not there", "a", args{"old": "zz", "new": "x"}, "does not stand in it: read the file again"},
 		{"white space differs", "x\n\tif a  {\n", args{"old": "    if a {", "new": "x"}, "line 2 differs from it in white space alone"},
 		{"twice", "a\nb\na\n", args{"old": "a", "new": "x"}, "2 times (lines 1, 3)"},
+		{"overlapping itself", "aaa", args{"old": "aa", "new": "x"}, "2 times (lines 1, 1)"},
 		{"binary", "a\x00", args{"old": "a", "new": "x"}, "binary"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -101,46 +101,41 @@ func (s *state) missing(at spot, root *os.Root, err error) error {
 	return fmt.Errorf("%w: did you mean %s?", out, strings.Join(near, ", "))
 }
 
-// stale says why a file is not as the model knows it; nil = it is, or the model does not know it. content may be nil.
-func (s *state) stale(at spot, info fs.FileInfo, content []byte) error {
-	known, ok := s.knows(at.real)
-	if !ok || known.size == info.Size() && known.mtime.Equal(info.ModTime()) {
-		return nil
-	}
-	// A touched file with the same content is the same file.
-	if known.size == info.Size() && stampOf(info, content).hash == known.hash {
+// stale says why a file is not as the model knows it; nil = it is, or the model does not know it.
+func (s *state) stale(at spot, content []byte) error {
+	if known, ok := s.knows(at.real); !ok || known == stampOf(content) {
 		return nil
 	}
 	return fmt.Errorf("%s has changed since you read it: read it again with `Read`", at.shown)
 }
 
-// replace puts content in the place of a file in one step, creating folders on the way. mode is that of the file that
-// is replaced, nil for a new one. It returns the stamp of the new file.
-func replace(at spot, content []byte, old fs.FileInfo) (stamp, error) {
+// replace puts content in the place of a file in one step, creating folders on the way. old is the file that is
+// replaced, whose mode the new one has; nil = there is none.
+func replace(at spot, content []byte, old fs.FileInfo) error {
 	root, err := at.open()
 	if err != nil {
-		return stamp{}, explain(at.shown, err)
+		return explain(at.shown, err)
 	}
 	defer root.Close()
 	if old != nil {
 		if err := writable(root, at.rel); err != nil {
-			return stamp{}, explain(at.shown, err)
+			return explain(at.shown, err)
 		}
 	}
 	dir := filepath.Dir(at.rel)
 	if err := root.MkdirAll(dir, 0o777); err != nil {
-		return stamp{}, explain(filepath.ToSlash(filepath.Dir(at.shown)), err)
+		return explain(filepath.ToSlash(filepath.Dir(at.shown)), err)
 	}
 	temp := filepath.Join(dir, ".peri-"+rand.Text()+".tmp")
-	st, err := fill(root, temp, content, old)
+	err = fill(root, temp, content, old)
 	if err == nil {
 		err = root.Rename(temp, at.rel)
 	}
 	if err != nil {
 		_ = root.Remove(temp) // the first failure counts
-		return stamp{}, explain(at.shown, err)
+		return explain(at.shown, err)
 	}
-	return st, nil
+	return nil
 }
 
 // writable fails for a file that its user protected: renaming another over it would not ask.
@@ -153,26 +148,19 @@ func writable(root *os.Root, name string) error {
 }
 
 // fill writes a new file, with the mode of the old one.
-func fill(root *os.Root, name string, content []byte, old fs.FileInfo) (st stamp, err error) {
+func fill(root *os.Root, name string, content []byte, old fs.FileInfo) (err error) {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
-		return stamp{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if _, err := f.Write(content); err != nil {
-		return stamp{}, err
+		return err
 	}
 	if old != nil {
 		if err := f.Chmod(old.Mode().Perm()); err != nil {
-			return stamp{}, err
+			return err
 		}
 	}
-	if err := f.Sync(); err != nil {
-		return stamp{}, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return stamp{}, err
-	}
-	return stampOf(info, content), nil
+	return f.Sync()
 }

@@ -41,7 +41,7 @@ func read(_ context.Context, s *state, _ *toolview.Call, in readIn) (*message.Re
 	if err != nil {
 		return fail(err)
 	}
-	content, info, err := s.load(at)
+	content, _, err := s.load(at)
 	if err != nil {
 		return fail(err)
 	}
@@ -49,7 +49,7 @@ func read(_ context.Context, s *state, _ *toolview.Call, in readIn) (*message.Re
 		if len(content) > most {
 			return fail(fmt.Errorf("%s is %s of %d bytes; at most %d are shown", at.shown, mime, len(content), most))
 		}
-		s.note(at.real, stampOf(info, content))
+		s.note(at.real, stampOf(content))
 		return &message.Result{Parts: []message.Part{
 			{Kind: message.Text, Text: fmt.Sprintf("%s (%s, %d bytes)", at.shown, mime, len(content))},
 			{Kind: kind, MIME: mime, Data: content},
@@ -62,7 +62,7 @@ func read(_ context.Context, s *state, _ *toolview.Call, in readIn) (*message.Re
 	if err != nil {
 		return fail(fmt.Errorf("%s: %w", at.shown, err))
 	}
-	s.note(at.real, stampOf(info, content))
+	s.note(at.real, stampOf(content))
 	return message.Say(shown), nil
 }
 

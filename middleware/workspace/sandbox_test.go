@@ -83,6 +83,28 @@ func TestLinksInsideTheSandboxAreFollowed(t *testing.T) {
 	require.NotZero(t, info.Mode()&os.ModeSymlink)
 }
 
+func TestFolderSwappedForALinkAfterTheCheckLeadsNowhere(t *testing.T) {
+	b := open(t, Options{})
+	outside := real(t, t.TempDir())
+	put(t, filepath.Join(outside, "f"), "secret")
+	b.put("d/f", "mine")
+	s := b.inst.State.(*state)
+	at, err := s.box.find("d/f")
+	require.NoError(t, err)
+	content, _, err := s.load(at)
+	require.NoError(t, err)
+	require.Equal(t, "mine", string(content))
+
+	require.NoError(t, os.RemoveAll(b.path("d")))
+	link(t, outside, b.path("d"))
+	_, _, err = s.load(at)
+	require.Error(t, err)
+	require.Error(t, replace(at, []byte("x"), nil))
+	entries, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
 func TestLinkLoopIsRefused(t *testing.T) {
 	b := open(t, Options{})
 	link(t, "b", b.path("a"))

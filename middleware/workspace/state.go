@@ -5,12 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/metaharness/peri/middleware"
 )
@@ -35,16 +33,10 @@ type shared struct {
 	spill spill
 }
 
-// stamp tells a file's content from another.
-type stamp struct {
-	size  int64
-	mtime time.Time
-	hash  [sha256.Size]byte
-}
+// stamp tells a file's content from another. Size and time do not: a clock is coarser than a fast writer.
+type stamp [sha256.Size]byte
 
-func stampOf(info fs.FileInfo, content []byte) stamp {
-	return stamp{size: info.Size(), mtime: info.ModTime(), hash: sha256.Sum256(content)}
-}
+func stampOf(content []byte) stamp { return sha256.Sum256(content) }
 
 func newState(env middleware.Env, above *state) (*state, error) {
 	s := &state{seen: map[string]stamp{}}

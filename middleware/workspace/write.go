@@ -38,11 +38,10 @@ func write(_ context.Context, s *state, _ *toolview.Call, in writeIn) (*message.
 		return fail(err)
 	}
 	content := []byte(in.Content)
-	st, err := replace(at, content, old)
-	if err != nil {
+	if err := replace(at, content, old); err != nil {
 		return fail(err)
 	}
-	s.note(at.real, st)
+	s.note(at.real, stampOf(content))
 	done := "Created"
 	if old != nil {
 		done = "Replaced"
@@ -85,16 +84,12 @@ func (s *state) overwritable(at spot) (fs.FileInfo, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file (%s)", at.shown, info.Mode().Type())
 	}
-	known, ok := s.knows(at.real)
-	if !ok {
+	if _, ok := s.knows(at.real); !ok {
 		return nil, fmt.Errorf("%s is already there and you have not read it: read it first with `Read`, or change part of it with `Edit`", at.shown)
-	}
-	if known.size == info.Size() && known.mtime.Equal(info.ModTime()) {
-		return info, nil
 	}
 	content, info, err := s.load(at)
 	if err != nil {
 		return nil, err
 	}
-	return info, s.stale(at, info, content)
+	return info, s.stale(at, content)
 }
