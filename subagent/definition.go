@@ -1,0 +1,111 @@
+// Package subagent holds agent definitions, the catalog that they form, and the middleware by which a model hands work
+// to them.
+package subagent
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/toolview"
+)
+
+// The levels that a definition can come from, low to high.
+const (
+	BuiltIn = "builtin"
+	Plugin  = "plugin"
+	User    = "user"
+	Project = "project"
+)
+
+// Definition is one agent as its file says it, settings laid over it.
+type Definition struct {
+	Name string `json:"name"`
+	// Description is what it is for. Without one it is not offered to the model.
+	Description string `json:"description,omitempty"`
+	// Tools is the allow list: nil = all that the parent may see, empty = none. Deny wins over it.
+	Tools []string `json:"tools"`
+	Deny  []string `json:"deny,omitempty"`
+	// Model is the model's name; "" = its parent's.
+	Model string `json:"model,omitempty"`
+	// Mode is the permission mode; "" = its parent's.
+	Mode string `json:"mode,omitempty"`
+	// MaxTurns bounds its steps; 0 = no bound of its own.
+	MaxTurns int `json:"max_turns,omitempty"`
+	// Body is its system text.
+	Body string `json:"body"`
+	// Origin is its level and file. Files are named from the project's root, or from ~ for a user's.
+	Origin meta.Origin `json:"origin"`
+}
+
+// Spawn is the start of a child by this definition, but for what it is to do.
+func (d *Definition) Spawn() toolview.Spawn {
+	return toolview.Spawn{
+		Agent: d.Name, Body: d.Body, Origin: d.source(), Tools: slices.Clone(d.Tools), Deny: slices.Clone(d.Deny),
+		Model: d.Model, Mode: d.Mode, MaxTurns: d.MaxTurns,
+	}
+}
+
+// source is the file, or the level of a definition that has none.
+func (d *Definition) source() string {
+	if d.Origin.File != "" {
+		return d.Origin.File
+	}
+	return d.Origin.Layer
+}
+
+// Info is the definition as a roster shows it.
+func (d *Definition) Info() middleware.AgentInfo {
+	return middleware.AgentInfo{Name: d.Name, Doc: d.Description, Origin: d.Origin.Layer, File: d.Origin.File, Tools: slices.Clone(d.Tools)}
+}
+
+var legal = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+const legalNames = "1 to 64 of a-z A-Z 0-9 _ . -, a letter or digit first"
+
+// Catalog is a session's definitions, one for each name. It is immutable and safe for concurrent use; a nil Catalog is
+// empty.
+type Catalog struct {
+	defs []Definition // by name
+}
+
+// NewCatalog holds the given definitions in the order of their names; of two with one name it keeps the first.
+func NewCatalog(defs ...Definition) *Catalog {
+	c := &Catalog{defs: slices.Clone(defs)}
+	slices.SortStableFunc(c.defs, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	c.defs = slices.CompactFunc(c.defs, func(a, b Definition) bool { return a.Name == b.Name })
+	return c
+}
+
+// All returns the definitions in the order of their names. The slice is not to be changed.
+func (c *Catalog) All() []Definition {
+	if c == nil {
+		return nil
+	}
+	return c.defs
+}
+
+// Lookup finds a definition by its name; when none has that very name, by the only one that differs in case.
+func (c *Catalog) Lookup(name string) (*Definition, bool) {
+	var near *Definition
+	alone := true
+	for i := range c.All() {
+		d := &c.defs[i]
+		switch {
+		case d.Name == name:
+			return d, true
+		case strings.EqualFold(d.Name, name):
+			alone = near == nil
+			near = d
+		}
+	}
+	return near, near != nil && alone
+}
+
+// Without is the catalog less the definitions of one level.
+func (c *Catalog) Without(level string) *Catalog {
+	kept := slices.DeleteFunc(slices.Clone(c.All()), func(d Definition) bool { return d.Origin.Layer == level })
+	return &Catalog{defs: kept}
+}

@@ -1,0 +1,265 @@
+package subagent
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/metaharness/peri/meta"
+)
+
+// reader turns one file's fields into a definition.
+type reader struct {
+	def Definition
+	// claude says that the file follows Claude Code's rules.
+	claude bool
+	// trusted says that the file may widen its permission mode.
+	trusted bool
+	off     bool // enabled: false
+	bad     []problem
+	notes   []problem
+}
+
+func (r *reader) refuse(n *yaml.Node, suggestion, format string, args ...any) {
+	r.bad = append(r.bad, *at(n, fmt.Sprintf(format, args...), suggestion))
+}
+
+func (r *reader) note(n *yaml.Node, suggestion, format string, args ...any) {
+	r.notes = append(r.notes, *at(n, fmt.Sprintf(format, args...), suggestion))
+}
+
+// honoured are the fields that have a meaning here.
+var honoured = []string{"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "enabled"}
+
+// restricting are those that narrow an agent: ignoring a misspelt one would widen it.
+var restricting = []string{"tools", "disallowedTools", "permissionMode", "enabled"}
+
+// unhonoured are fields that other harnesses know and that do nothing here.
+var unhonoured = []string{
+	"hooks", "skills", "isolation", "memory", "delegates", "mcpServers", "background", "hidden", "primary", "color",
+	"effort", "initialPrompt", "mode", "temperature", "prompt", "version", "license", "metadata",
+}
+
+// widening are fields that narrow an agent in a way that is not enforced here.
+var widening = []string{"mcp", "requiredMcpServers", "permission", "permissions", "capabilities"}
+
+// nearMisses are other spellings of a restricting field, without case, - and _.
+var nearMisses = map[string]string{
+	"allowedtools": "tools", "allowtools": "tools", "allow": "tools", "allowed": "tools", "tool": "tools", "tools": "tools", "toolset": "tools", "enabledtools": "tools",
+	"disallowedtools": "disallowedTools", "disallowtools": "disallowedTools", "disallowed": "disallowedTools", "deniedtools": "disallowedTools",
+	"denytools": "disallowedTools", "deny": "disallowedTools", "denied": "disallowedTools", "disabledtools": "disallowedTools", "excludedtools": "disallowedTools",
+	"excludetools": "disallowedTools", "blockedtools": "disallowedTools", "forbiddentools": "disallowedTools",
+	"permissionmode": "permissionMode", "disabled": "enabled: false", "disable": "enabled: false", "enabled": "enabled",
+}
+
+func (r *reader) field(key, value *yaml.Node) {
+	switch name := key.Value; {
+	case name == "name":
+		if r.text(key, value, &r.def.Name) && !legal.MatchString(r.def.Name) {
+			r.refuse(value, "use "+legalNames, "name: %q is no agent's name", r.def.Name)
+		}
+	case name == "description":
+		r.text(key, value, &r.def.Description)
+	case name == "tools":
+		r.def.Tools = r.list(key, value)
+		if r.claude {
+			for i, t := range r.def.Tools {
+				if t == "*" {
+					r.def.Tools[i] = "**"
+				}
+			}
+		}
+	case name == "disallowedTools":
+		r.def.Deny = r.list(key, value)
+	case name == "model":
+		if r.text(key, value, &r.def.Model) && strings.EqualFold(r.def.Model, "inherit") {
+			r.def.Model = ""
+		}
+	case name == "permissionMode":
+		r.mode(key, value)
+	case name == "maxTurns":
+		n, err := strconv.Atoi(value.Value)
+		if value.Kind != yaml.ScalarNode || value.Tag != "!!int" || err != nil || n < 1 {
+			r.refuse(value, "write a whole number from 1 on", "maxTurns: found %s", found(value))
+			return
+		}
+		r.def.MaxTurns = n
+	case name == "enabled":
+		if value.Kind != yaml.ScalarNode || value.Tag != "!!bool" || value.Value != "true" && value.Value != "false" {
+			r.refuse(value, "write true or false", "enabled: found %s", found(value))
+			return
+		}
+		r.off = value.Value == "false"
+	default:
+		r.other(key, value)
+	}
+}
+
+// other answers a field that has no meaning here.
+func (r *reader) other(key, value *yaml.Node) {
+	name := key.Value
+	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	near := meta.Nearest(name, slices.Concat(honoured, widening))
+	switch {
+	case slices.Contains(widening, name),
+		name == "skills" && value.Kind == yaml.MappingNode,
+		name == "hooks" && guards(value):
+		r.refuse(key, "remove it, or say the same with tools and disallowedTools", "%s restricts the agent in a way that is not enforced here", name)
+	case nearMisses[plain] != "":
+		r.refuse(key, "write "+nearMisses[plain], "%s is no field, and ignoring it would widen the agent", name)
+	case name == "mode" && !slices.Contains([]string{"subagent", "primary", "all"}, value.Value):
+		r.refuse(key, "write permissionMode", "mode is no field, and ignoring it could widen the agent")
+	case slices.Contains(unhonoured, name):
+		r.note(key, "", "%s is not honoured here and has no effect", name)
+	case len(near) > 0 && (slices.Contains(restricting, near[0]) || slices.Contains(widening, near[0])):
+		r.refuse(key, "write "+near[0]+", or remove it", "%s is no field; if it restricts the agent, ignoring it would widen it", name)
+	case len(near) > 0:
+		r.note(key, "did you mean "+near[0]+"?", "%s is no field and has no effect", name)
+	default:
+		r.note(key, "the fields are "+strings.Join(honoured, ", "), "%s is no field and has no effect", name)
+	}
+}
+
+// guards reports whether hooks could stop a call.
+func guards(hooks *yaml.Node) bool {
+	if hooks.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(hooks.Content); i += 2 {
+		switch hooks.Content[i].Value {
+		case "PreToolUse", "PermissionRequest", "UserPromptSubmit":
+			return true
+		}
+	}
+	return false
+}
+
+// text reads a scalar as it is written.
+func (r *reader) text(key, value *yaml.Node, into *string) bool {
+	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" || value.Tag == "!!bool" {
+		r.refuse(value, "write a text, or remove the field", "%s: found %s", key.Value, found(value))
+		return false
+	}
+	*into = strings.TrimSpace(value.Value)
+	return true
+}
+
+// list reads selectors: comma text, flow list and block list alike. It is never nil: what says nothing is an error,
+// since it could mean everything as well as nothing.
+func (r *reader) list(key, value *yaml.Node) []string {
+	out := []string{}
+	var items []*yaml.Node
+	switch {
+	case value.Kind == yaml.SequenceNode:
+		if items = value.Content; len(items) == 0 {
+			return out
+		}
+	case value.Kind == yaml.ScalarNode && value.Tag == "!!str":
+		items = []*yaml.Node{value}
+	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
+		r.refuse(key, "list the tools, write [] for none, or remove the field for no list", "%s: nothing stands behind it", key.Value)
+		return out
+	default:
+		r.refuse(value, "list the tools", "%s: found %s", key.Value, found(value))
+		return out
+	}
+	for _, n := range items {
+		if n.Kind != yaml.ScalarNode || n.Tag != "!!str" && n.Tag != "!!null" {
+			r.refuse(n, "list tools as texts", "%s: found %s", key.Value, found(n))
+			continue
+		}
+		if n.Tag == "!!null" {
+			r.refuse(n, "name a tool, or remove the entry", "%s: an empty entry", key.Value)
+			continue
+		}
+		for _, s := range commas(n.Value) {
+			if strings.ContainsAny(outside(s), " \t\n") {
+				r.refuse(n, "put commas between tools", "%s: %q is no selector", key.Value, s)
+			}
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(out) == 0 {
+		r.refuse(value, "list the tools, write [] for none, or remove the field for no list", "%s: found %s", key.Value, found(value))
+	}
+	return out
+}
+
+// commas cuts a text at the commas that stand in no parentheses.
+func commas(text string) []string {
+	var out []string
+	depth, start := 0, 0
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	for i := range len(text) {
+		switch text[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth <= 0 {
+				add(text[start:i])
+				start = i + 1
+			}
+		}
+	}
+	add(text[start:])
+	return out
+}
+
+// outside is a selector without what stands in its parentheses.
+func outside(s string) string {
+	before, _, _ := strings.Cut(s, "(")
+	return before
+}
+
+// modes are the permission modes by the spellings that are understood; Claude Code's bypassPermissions is bypass.
+var modes = map[string]string{
+	"default": "default", "acceptEdits": "acceptEdits", "plan": "plan", "bypass": "bypass", "dontAsk": "dontAsk",
+	"bypassPermissions": "bypass",
+}
+
+const modeNames = "default, acceptEdits, plan, bypass or dontAsk"
+
+func (r *reader) mode(key, value *yaml.Node) {
+	var text string
+	if !r.text(key, value, &text) {
+		return
+	}
+	mode, ok := modes[text]
+	switch {
+	case !ok:
+		r.refuse(value, "write "+modeNames, "permissionMode: %q is no mode", text)
+	case wide(mode) && !r.trusted:
+		r.note(value, "trust the project to apply it", "permissionMode: %s is wider than default and the project is not trusted: ignored", mode)
+	default:
+		r.def.Mode = mode
+	}
+}
+
+// wide reports whether a mode allows more than the default.
+func wide(mode string) bool { return mode == "acceptEdits" || mode == "bypass" }
+
+// found says what stands in the place of a value.
+func found(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a map"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Tag == "!!null":
+		return "nothing"
+	case n.Tag == "!!str":
+		return strconv.Quote(n.Value)
+	}
+	return n.Value
+}
