@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/session/report"
+)
+
+func (p *program) explainCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Say whether a key, tool, segment, route or agent is there, why, and what to write to change it",
+		Long:  "Says what a name means here: whether it is there, which gate or rule decided, in which file and line, and what to\nwrite to change it. It exits with 1 when nothing of that name is there.",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(c *cobra.Command, args []string) error { return p.explain(c.Context(), args[0]) },
+	}
+	c.Flags().BoolVar(&p.json, "json", false, "as JSON")
+	return c
+}
+
+func (p *program) explain(ctx context.Context, name string) (err error) {
+	setup, err := p.load()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, setup.Close()) }()
+	s, err := p.shown(ctx, setup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
+	found, near := report.Explain(s, name)
+	if len(found) == 0 {
+		err := fmt.Errorf("nothing here is called %s", name)
+		if len(near) > 0 {
+			return hint(err, "did you mean "+strings.Join(near, " or ")+"?")
+		}
+		return hint(err, "peri inspect shows all that there is")
+	}
+	if p.json {
+		if err := p.object(map[string]any{"version": "peri.explain/v1", "findings": found}); err != nil {
+			return err
+		}
+	} else {
+		for i, f := range found {
+			if i > 0 {
+				fmt.Fprintln(p.out)
+			}
+			p.finding(f)
+		}
+	}
+	for _, f := range found {
+		if f.There {
+			return nil
+		}
+	}
+	return errNo
+}
+
+func (p *program) finding(f report.Finding) {
+	state := "is there"
+	if !f.There {
+		state = "is not there"
+	}
+	fmt.Fprintf(p.out, "%s %s %s\n", f.Kind, f.Name, state)
+	if f.Owner != "" {
+		fmt.Fprintf(p.out, "  owner    %s\n", f.Owner)
+	}
+	fmt.Fprintf(p.out, "  because  %s\n", f.Because)
+	if f.Origin != (meta.Origin{}) {
+		fmt.Fprintf(p.out, "  written  %s\n", f.Origin)
+	}
+	fmt.Fprintf(p.out, "  change   %s\n", f.Change)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitNo          = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// program is one run of the command line.
+type program struct {
+	in       *os.File
+	out, err io.Writer
+
+	root, home string
+	set        []string
+	json       bool // the running command was asked for JSON
+
+	began bool // the command line was understood
+}
+
+func (p *program) run(ctx context.Context, args []string) int {
+	cmd := p.command()
+	cmd.SetArgs(args)
+	cmd.SetIn(p.in)
+	cmd.SetOut(p.out)
+	cmd.SetErr(p.err)
+	err := cmd.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		fmt.Fprintln(p.err, "peri: interrupted")
+		return exitInterrupted
+	case !p.began:
+		p.report(hint(err, "peri --help, or peri COMMAND --help, says how it is used"))
+		return exitUsage
+	}
+	p.report(err)
+	if isUsage(err) {
+		return exitUsage
+	}
+	return exitNo
+}
+
+func (p *program) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "peri",
+		Short: "Assemble LLM-agent sessions from middlewares",
+		Long: "peri assembles LLM-agent sessions from middlewares. Which of them exist is decided once, when a session is\n" +
+			"created, from settings files of several layers; what is closed is gone everywhere.",
+		Args:          noCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			p.began = true
+		},
+	}
+	flags := c.PersistentFlags()
+	flags.StringVar(&p.root, "root", "", "the project's folder (default: found from here)")
+	flags.StringVar(&p.home, "home", "", "the user's folder (default: $PERI_HOME, ~/.peri)")
+	flags.StringArrayVar(&p.set, "set", nil, "a setting of the highest layer but the administrator's, such as meta.WebMiddleware=false; repeatable")
+	c.AddCommand(
+		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
+		p.trustCommand(), p.schemaCommand(),
+	)
+	return c
+}
+
+// noCommand refuses what is no command, with the nearest one.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("%s is no command of %s", args[0], c.CommandPath())
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		what += "; did you mean " + near[0] + "?"
+	}
+	return fmt.Errorf("%s", what)
+}
+
+// group is a command that only holds others.
+func group(use, short string, of ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Args: noCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return usage(fmt.Errorf("%s needs one of its commands", c.CommandPath())) },
+	}
+	c.AddCommand(of...)
+	return c
+}
