@@ -42,11 +42,9 @@ func Render(owner string, s Segment, state *meta.State, vars map[string]string) 
 	if empty {
 		return r, false
 	}
-	if s.Zone == Live {
-		r.Text = meta.Fill(r.Text, func(name string) (string, bool) { v := vars[name]; return v, true })
-	}
-	r.Text = strings.Trim(r.Text, "\n")
-	return r, r.Text != ""
+	// A Cached text has no placeholders; filling it makes a literal \{{ what it stands for.
+	r.Text = meta.Fill(r.Text, func(name string) (string, bool) { v := vars[name]; return v, true })
+	return r, strings.TrimSpace(r.Text) != ""
 }
 
 // NewBase orders rendered segments. It takes the slice over.

@@ -27,7 +27,7 @@ func (c *crew) close() {
 
 func (c *crew) hire(n int) {
 	if c.jobs == nil {
-		c.jobs, c.events = make(chan func()), make(chan message.Event)
+		c.jobs, c.events = make(chan func()), make(chan message.Event, 4*crewSize)
 	}
 	for ; c.count < min(n, crewSize); c.count++ {
 		go c.work()
@@ -51,8 +51,14 @@ func (c *crew) work() {
 // Parallel runs f on the crew and yields the workers' events here, on the turn's goroutine.
 func (rt *local) Parallel(n int, f func(Runtime, int)) {
 	rt.crew.hire(n)
-	done := make(chan struct{})
+	done := make(chan struct{}, n)
 	next, finished := 0, 0
+	// What was said before the last call finished is yielded before the step goes on.
+	defer func() {
+		for len(rt.crew.events) > 0 {
+			rt.yield(<-rt.crew.events, nil)
+		}
+	}()
 	for finished < n {
 		var jobs chan func()
 		var job func()

@@ -105,7 +105,9 @@ func (s *Session) open(ctx context.Context, only map[string]bool) error {
 	if s.frame, err = toolview.NewFrame(s.frozen.Lists); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
-	s.notes = append(s.notes, s.frame.Unmatched(s.opt.Suite.Bands())...)
+	if len(s.frozen.Lists.Allow)+len(s.frozen.Lists.Deny) > 0 {
+		s.notes = append(s.notes, s.frame.Unmatched(s.opt.Suite.Bands())...)
+	}
 	s.journal.open(s.opt.Store, s.id)
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.chain, err = s.opt.Suite.Open(ctx, middleware.Opening{

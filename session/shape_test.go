@@ -70,7 +70,9 @@ func TestChildKeepsAGateThatItsOwnInstanceLacks(t *testing.T) {
 	opened := g.Open
 	g.Open = func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
 		in, err := opened(ctx, env)
-		in.Child = func(context.Context, middleware.Env) (*middleware.Instance, error) { return &middleware.Instance{}, nil }
+		in.Child = func(context.Context, middleware.Env) (*middleware.Instance, error) {
+			return &middleware.Instance{}, nil
+		}
 		return in, err
 	}
 	s := open(t, options(t, script.New(script.Do("One", `{}`), script.Say("done")), withTools("A", echo("One", 0)), g))

@@ -157,18 +157,15 @@ func (v *View) make(id string, e Entry, args json.RawMessage, via string) (*Call
 	return &Call{id: id, entry: e, args: text, via: via, view: v}, nil
 }
 
-// arguments checks bytes against a tool's schema and returns them under their canonical names. Absent arguments are {}.
+// arguments checks bytes against a tool's schema and returns them under their canonical names.
 func (v *View) arguments(t *Tool, args json.RawMessage) (string, *message.Result) {
-	if len(args) == 0 || string(args) == "null" {
-		args = json.RawMessage("{}")
-	}
-	canonical, err := t.compiled.Canonical(args)
+	err := t.compiled.Check(args)
 	if err == nil {
-		if err = t.compiled.Check(canonical); err == nil {
-			return string(canonical), nil
+		if args, err = t.compiled.Canonical(args); err == nil {
+			return string(args), nil
 		}
 	}
-	return "", message.Fail(fmt.Sprintf("`%s` was not run: %v", t.Name, err))
+	return "", message.Fail(fmt.Sprintf("`%s` was not run:\n%v", t.Name, err))
 }
 
 // Unknown is the answer to a name that the view does not hold: a function of the name and the view alone.

@@ -141,7 +141,7 @@ func (f *Frame) free() bool {
 // Unmatched lists the selectors that no tool of the given groups could ever meet, with the nearest words. Names of
 // closed middlewares' tools count as known.
 func (f *Frame) Unmatched(known []Band) []meta.Diagnostic {
-	if f == nil {
+	if f.free() {
 		return nil
 	}
 	words := map[string]bool{}
