@@ -51,7 +51,7 @@ func New(o Options) middleware.Middleware {
 		Name: Name,
 		Doc:  "Lets the model hand work to agents with contexts of their own.",
 		Segments: []prompt.Segment{{
-			ID: "11_subagent", Zone: prompt.Live, Order: 11, Text: prompt.Text("11_subagent"),
+			ID: "11_subagent", Zone: prompt.Live, Order: 110, Text: prompt.Text("11_subagent"),
 			Needs: []string{AgentTool, ResultTool, GenerateTool},
 		}},
 		Tools:  toolview.MustSet(agentTool(), resultTool(), generateTool()),
