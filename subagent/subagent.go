@@ -48,8 +48,9 @@ func New(o Options) middleware.Middleware {
 	}
 	f := factory{policy: raw, full: newRoster(o.Catalog, limits), bare: newRoster(o.Catalog.Without(BuiltIn), limits)}
 	return middleware.Middleware{
-		Name: Name,
-		Doc:  "Lets the model hand work to agents with contexts of their own.",
+		Name:     Name,
+		Doc:      "Lets the model hand work to agents with contexts of their own.",
+		Upstream: []string{"AgentDefineMiddleware"},
 		Segments: []prompt.Segment{{
 			ID: "11_subagent", Zone: prompt.Live, Order: 110, Text: prompt.Text("11_subagent"),
 			Needs: []string{AgentTool, ResultTool, GenerateTool},

@@ -22,8 +22,9 @@ type Options struct{}
 // New makes the middleware.
 func New(Options) middleware.Middleware {
 	return middleware.Middleware{
-		Name: Name,
-		Doc:  "Attaches files, folders and images named with @ in a prompt.",
+		Name:     Name,
+		Doc:      "Attaches files, folders and images named with @ in a prompt.",
+		Upstream: []string{"ImageMiddleware"},
 		Open: func(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
 			return &middleware.Instance{
 				Hooks: middleware.Hooks{Input: input(env)},

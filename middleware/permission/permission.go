@@ -53,7 +53,7 @@ func New(o Options) (middleware.Middleware, error) {
 	return middleware.Middleware{
 		Name:     Name,
 		Doc:      "Decides whether a visible call runs, waits for approval or is denied.",
-		Segments: []prompt.Segment{{ID: "10_hitl", Zone: prompt.Live, Order: 10, Text: prompt.Text("10_hitl")}},
+		Segments: []prompt.Segment{{ID: "10_hitl", Zone: prompt.Live, Order: 100, Text: prompt.Text("10_hitl")}},
 		Routes:   []middleware.RouteDecl{route},
 		Gates:    true,
 		Policy:   policy,
