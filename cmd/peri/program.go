@@ -73,7 +73,7 @@ func (p *program) command() *cobra.Command {
 	flags.StringArrayVar(&p.set, "set", nil, "a setting of the highest layer but the administrator's, such as meta.WebMiddleware=false; repeatable")
 	c.AddCommand(
 		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
-		p.trustCommand(), p.schemaCommand(),
+		p.agentsCommand(), p.trustCommand(), p.schemaCommand(),
 	)
 	return c
 }
@@ -94,7 +94,9 @@ func noCommand(c *cobra.Command, args []string) error {
 func group(use, short string, of ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: noCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return usage(fmt.Errorf("%s needs one of its commands", c.CommandPath())) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usage(fmt.Errorf("%s needs one of its commands", c.CommandPath()))
+		},
 	}
 	c.AddCommand(of...)
 	return c

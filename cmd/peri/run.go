@@ -121,7 +121,7 @@ func (w *watcher) event(e message.Event) error {
 			return w.note(e, "%s failed: %s", e.Use.Name, short(e.Result.Text()))
 		}
 	case message.ChildStart:
-		return w.note(e, "started %s", short(e.Text))
+		return w.note(e, "%s", strings.TrimSpace("started "+short(e.Text)))
 	case message.Progress, message.Note:
 		return w.note(e, "%s", short(strings.TrimSpace(e.Owner+" "+e.Text)))
 	}

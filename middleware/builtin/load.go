@@ -6,6 +6,7 @@ import (
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -13,13 +14,15 @@ import (
 type Setup struct {
 	Loaded    *config.Loaded
 	Blueprint middleware.Blueprint
-	// Diagnostics are what the settings are worth telling about; those of the session come with the session.
+	// Catalog is who can be delegated to. Whether the built-in definitions are offered is the meta map's to say.
+	Catalog *subagent.Catalog
+	// Diagnostics are what the settings and agent files are worth telling about; those of a session come with it.
 	Diagnostics []meta.Diagnostic
 }
 
-// Load reads the settings of all layers and builds the suite that they ask for, with a program's own middlewares in
-// it. o.Keys are the suite's, whatever was given. The error joins everything that is wrong, in a fixed order.
-// Diagnostics come with an error too: Setup is then nil, and they are the second result.
+// Load reads the settings of all layers and the agent files, and builds the suite that they ask for, with a program's
+// own middlewares in it. o.Keys and o.Risks are filled in. The error joins everything that is wrong, in a fixed order;
+// the diagnostics of the files come with it, and without a Setup.
 //
 // A Setup is closed when no further session is made from it.
 func Load(o config.Options, more ...middleware.Middleware) (*Setup, []meta.Diagnostic, error) {
@@ -34,14 +37,41 @@ func Load(o config.Options, more ...middleware.Middleware) (*Setup, []meta.Diagn
 		return nil, diags, err
 	}
 	s := &Setup{Loaded: loaded, Diagnostics: diags}
-	if err := s.build(more); err != nil {
-		return nil, diags, errors.Join(err, loaded.Close())
+	if err := errors.Join(s.agents(o), s.build(more)); err != nil {
+		return nil, s.Diagnostics, errors.Join(err, s.Close())
 	}
 	return s, s.Diagnostics, nil
 }
 
+// agents reads the catalog. When agent files of the project widen something, what the user trusts covers them, and the
+// settings are judged anew.
+func (s *Setup) agents(o config.Options) error {
+	at := places(o, s.Loaded)
+	over, notes, errs := overlay(s.Loaded.Settings.Agents)
+	at.Overlay, at.Trusted = over, true
+	catalog, diags := subagent.Load(at)
+	if wide := risks(catalog); len(wide) > 0 {
+		o.Risks = append(o.Risks[:len(o.Risks):len(o.Risks)], wide...)
+		loaded, found, err := config.Load(o)
+		if err != nil {
+			return errors.Join(err, errors.Join(errs...))
+		}
+		err = s.Loaded.Close()
+		s.Loaded, s.Diagnostics = loaded, found
+		if err != nil {
+			return err
+		}
+		over, notes, errs = overlay(loaded.Settings.Agents)
+		at.Overlay, at.Trusted = over, loaded.Trust.Trusted
+		catalog, diags = subagent.Load(at)
+	}
+	s.Catalog = catalog
+	s.Diagnostics = append(append(s.Diagnostics, notes...), diags...)
+	return errors.Join(errs...)
+}
+
 func (s *Setup) build(more []middleware.Middleware) error {
-	opt := options(s.Loaded)
+	opt := options(s.Loaded, s.Catalog)
 	opt.More = more
 	suite, err := Suite(opt)
 	lists := lists(s.Loaded.Settings.Tools)

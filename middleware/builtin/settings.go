@@ -8,11 +8,12 @@ import (
 	"github.com/metaharness/peri/middleware/permission"
 	"github.com/metaharness/peri/middleware/web"
 	"github.com/metaharness/peri/middleware/workspace"
+	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
 
 // options is the wiring from settings to the middlewares' options.
-func options(l *config.Loaded) Options {
+func options(l *config.Loaded, agents *subagent.Catalog) Options {
 	s := &l.Settings
 	return Options{
 		DefaultPrompt: defaultprompt.Options{Persona: s.Persona.V},
@@ -24,6 +25,10 @@ func options(l *config.Loaded) Options {
 			Ask:   rules(s.Permissions.Ask),
 			Deny:  rules(s.Permissions.Deny),
 		},
+		SubAgent: subagent.Options{
+			Catalog: agents, Depth: depth(s.Subagents.Depth.V),
+			Multitask: s.Subagents.Multitask.V, MaxTurns: s.Subagents.MaxTurns.V,
+		},
 		Workspace: workspace.Options{
 			NoSandbox:      !s.Workspace.Sandbox.V,
 			NoHome:         !s.Workspace.AllowHome.V,
@@ -32,6 +37,14 @@ func options(l *config.Loaded) Options {
 		},
 		Web: web.Options{Search: s.Web.Search.V, AllowPrivate: s.Web.AllowPrivate.V},
 	}
+}
+
+// depth says "none" in the option's words: there 0 is the default.
+func depth(setting int) int {
+	if setting == 0 {
+		return -1
+	}
+	return setting
 }
 
 func rules(items []config.Item) []permission.Rule {

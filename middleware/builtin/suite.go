@@ -17,6 +17,7 @@ import (
 	"github.com/metaharness/peri/middleware/toolsearch"
 	"github.com/metaharness/peri/middleware/web"
 	"github.com/metaharness/peri/middleware/workspace"
+	"github.com/metaharness/peri/subagent"
 )
 
 // Options are those of every built-in middleware that has some. The zero value is what empty settings give.
@@ -25,6 +26,7 @@ type Options struct {
 	Lang          lang.Options
 	AgentsMd      agentsmd.Options
 	Permission    permission.Options
+	SubAgent      subagent.Options
 	Workspace     workspace.Options
 	Web           web.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
@@ -54,6 +56,10 @@ func Suite(o Options) (*middleware.Suite, error) {
 		// Whoever judges or asks stands before whoever acts: its gate is heard first and its wrapper is outermost.
 		gate, // approval; in front of every tool that can change something outside the session
 		humanintheloop.New(humanintheloop.Options{}), // asking; behind approval, and neither knows of the other
+
+		// Delegation before action: what it hands out is the chain around it, gates included, and its own calls are judged
+		// like any other.
+		subagent.New(o.SubAgent),
 
 		// Those who act.
 		workspace.New(o.Workspace), // the project's files and commands: what most sessions use most

@@ -11,10 +11,7 @@ import (
 func unhonoured(s *config.Settings) []meta.Diagnostic {
 	var out []meta.Diagnostic
 	report := func(key string, at meta.Origin) {
-		out = append(out, meta.Diagnostic{
-			Severity: meta.SeverityWarning, Code: "not_honoured", Key: key, Origin: at,
-			Message: fmt.Sprintf("%s is not honoured by this version and has no effect", key), Suggestion: "remove it",
-		})
+		out = append(out, notHonoured(key, at))
 	}
 	for _, i := range s.Skills.Mounts {
 		report("skills.mounts", i.Origin)
@@ -48,4 +45,11 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 	set("compact.budget", s.Compact.Budget.Set, s.Compact.Budget.Origin)
 	set("compact.auto", s.Compact.Auto.Set, s.Compact.Auto.Origin)
 	return out
+}
+
+func notHonoured(key string, at meta.Origin) meta.Diagnostic {
+	return meta.Diagnostic{
+		Severity: meta.SeverityWarning, Code: "not_honoured", Key: key, Origin: at,
+		Message: fmt.Sprintf("%s is not honoured by this version and has no effect", key), Suggestion: "remove it",
+	}
 }

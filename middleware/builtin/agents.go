@@ -1,0 +1,145 @@
+package builtin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/metaharness/peri/config"
+	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/subagent"
+)
+
+// places says where agent files are. Files of other harnesses in the user's home are read only when the caller leaves
+// it to this build where its own home is.
+func places(o config.Options, l *config.Loaded) subagent.LoadOptions {
+	p := subagent.LoadOptions{Root: l.Root, PeriHome: l.Home}
+	if sameFolder(filepath.Join(l.Root, ".peri"), l.Home) {
+		p.Root = "" // the user's own folder, seen from its parent, is no project
+	}
+	if o.Home == "" && os.Getenv("PERI_HOME") == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			p.Home, p.UserClaude = home, true
+		}
+	}
+	return p
+}
+
+func sameFolder(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// risks are lines that trust depends on: definitions of the project that widen a permission mode, whole, so that a
+// change of what such an agent is told asks again.
+func risks(c *subagent.Catalog) []string {
+	var out []string
+	for _, d := range c.All() {
+		if d.Origin.Layer != subagent.Project || d.Mode != "acceptEdits" && d.Mode != "bypass" {
+			continue
+		}
+		b, err := json.Marshal(d)
+		if err != nil {
+			panic(fmt.Sprintf("builtin: agent %s: %v", d.Name, err)) // plain text and numbers always marshal
+		}
+		sum := sha256.Sum256(b)
+		out = append(out, "agent "+d.Name+" "+hex.EncodeToString(sum[:]))
+	}
+	return out
+}
+
+// restricting are the fields that narrow an agent and that this build does not enforce: ignoring one would widen it.
+var restricting = []string{"mcp", "requiredMcpServers", "permission", "skills"}
+
+// overlay turns the settings' agents into fields over their definitions.
+func overlay(agents []config.Agent) (map[string]subagent.Fields, []meta.Diagnostic, []error) {
+	out := map[string]subagent.Fields{}
+	var diags []meta.Diagnostic
+	var errs []error
+	for _, a := range agents {
+		fields := subagent.Fields{Origin: a.Origin}
+		for _, f := range a.Fields {
+			key := "agents." + a.Name + "." + f.Name
+			switch known, bad := lay(&fields, f); {
+			case bad != "":
+				errs = append(errs, &meta.Error{Origin: f.Origin, Key: key, Message: bad, Suggestion: "write a list of tools"})
+			case known:
+			case slices.Contains(restricting, f.Name):
+				errs = append(errs, &meta.Error{
+					Origin: f.Origin, Key: key, Message: "restricts the agent in a way that is not enforced here",
+					Suggestion: "remove it, or say the same with tools and disallowedTools",
+				})
+			default:
+				diags = append(diags, notHonoured(key, f.Origin))
+			}
+		}
+		out[a.Name] = fields
+	}
+	return out, diags, errs
+}
+
+// lay puts one field where it belongs. The settings' own check has made sure of its type.
+func lay(into *subagent.Fields, f config.Field) (known bool, bad string) {
+	text, _ := f.Value.(string)
+	switch f.Name {
+	case "description":
+		into.Description = &text
+	case "model":
+		into.Model = &text
+	case "prompt":
+		into.Prompt = &text
+	case "permissionMode":
+		into.Mode, into.ModeOrigin = &text, f.Origin
+	case "maxTurns":
+		n, _ := f.Value.(float64)
+		turns := int(n)
+		into.MaxTurns = &turns
+	case "enabled":
+		on, _ := f.Value.(bool)
+		into.Enabled = &on
+	case "tools":
+		into.Tools, bad = words(f.Value)
+	case "disallowedTools":
+		into.Deny, bad = words(f.Value)
+	default:
+		return false, ""
+	}
+	return true, bad
+}
+
+// words reads a list of selectors: comma text or a list of texts.
+func words(v any) (*[]string, string) {
+	out := []string{}
+	var texts []any
+	switch v := v.(type) {
+	case string:
+		texts = []any{v}
+	case []any:
+		if texts = v; len(v) == 0 {
+			return &out, ""
+		}
+	default:
+		return nil, "found a map, which is not honoured by this version"
+	}
+	for _, t := range texts {
+		s, ok := t.(string)
+		if !ok {
+			return nil, fmt.Sprintf("found %v among the tools", t)
+		}
+		for word := range strings.SplitSeq(s, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				out = append(out, word)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, "names no tool"
+	}
+	return &out, ""
+}
