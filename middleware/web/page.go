@@ -15,8 +15,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxElements is up to how many elements the main content of a page is looked for; a larger one is converted whole.
-const maxElements = 50_000
+// What a page may have to be written as Markdown; a larger one is given as plain text. Finding the main content and
+// laying out tables takes more than linear time, and a page may be made to exploit that.
+const (
+	maxElements = 50_000
+	maxCells    = 20_000
+	// maxIndent is how deep quotes and lists may stand in each other: each level rewrites all that is in it.
+	maxIndent = 40
+)
 
 // markdown finds the main content of a page and writes it as Markdown with absolute links.
 func markdown(ctx context.Context, page string, at *url.URL) (title, text string, err error) {
@@ -27,11 +33,12 @@ func markdown(ctx context.Context, page string, at *url.URL) (title, text string
 		}
 	}()
 	doc, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		return "", "", fmt.Errorf("its HTML cannot be read: %w", err)
-	}
 	if err := ctx.Err(); err != nil {
 		return "", "", err
+	}
+	if err != nil || !modest(doc) {
+		title, text = plain(page)
+		return title, text, nil
 	}
 	title = titleOf(doc)
 	main, better := content(doc, at)
@@ -77,7 +84,6 @@ func extract(doc *html.Node, at *url.URL) (a readability.Article, err error) {
 		}
 	}()
 	parser := readability.NewParser()
-	parser.MaxElemsToParse = maxElements
 	return parser.ParseDocument(doc, at)
 }
 

@@ -206,14 +206,29 @@ func TestPackedAnswerIsBoundUnpacked(t *testing.T) {
 	require.Less(t, len(text), 102<<10)
 }
 
-func TestDeepPageIsSurvived(t *testing.T) {
-	for name, body := range map[string]string{
-		"nested": strings.Repeat("<div>", 100_000) + "x",
-		"lists":  strings.Repeat("<ul><li>", 5_000) + "x",
-		"broken": "<table><tr><p><<b><!-- x",
+func TestPageMadeToBeSlowIsGivenAsPlainText(t *testing.T) {
+	const bold = "<title>T</title><script>evil()</script><p><b>bold</b> words"
+	for name, tc := range map[string]struct {
+		body  string
+		plain bool
+	}{
+		"ordinary":      {bold + "<table><tr><td colspan=3 rowspan=2>x</table><ul><li><ul><li>y</ul></ul>", false},
+		"broken":        {bold + "</p><table><tr><p><<b><!-- x", false},
+		"deep":          {bold + strings.Repeat("<div>", 100_000), true},
+		"deep lists":    {bold + strings.Repeat("<ul><li>x", 60), true},
+		"deep quotes":   {bold + strings.Repeat("<blockquote>x", 60), true},
+		"elements":      {bold + strings.Repeat("<p>x</p>", 60_000), true},
+		"spans":         {bold + "<table><tr>" + strings.Repeat("<td colspan=1000 rowspan=1000>x", 1000) + "</table>", true},
+		"a wide row":    {bold + "<table>" + strings.Repeat("<tr><td>", 300) + strings.Repeat("<td>x", 300) + "</table>", true},
+		"unknown spans": {bold + "<table><tr><td colspan=-5 rowspan=99999999999999999999>x</table>", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.NotEmpty(t, call(t, private, "WebFetch", args{"url": serve(t, "text/html", body)}).Text())
+			r := call(t, private, "WebFetch", args{"url": serve(t, "text/html", tc.body)})
+			require.False(t, r.Error, r.Text())
+			require.Contains(t, r.Text(), "Title: T\n")
+			require.NotContains(t, r.Text(), "evil()")
+			require.Equal(t, !tc.plain, strings.Contains(r.Text(), "**bold** words"), name)
+			require.Equal(t, tc.plain, strings.Contains(r.Text(), "\n\nbold words"), name)
 		})
 	}
 }
