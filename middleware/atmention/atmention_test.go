@@ -148,7 +148,7 @@ func TestMentionsComeInOrderAndOnce(t *testing.T) {
 func TestLongTextIsCutWithANote(t *testing.T) {
 	files := project()
 	files["big.txt"] = &fstest.MapFile{Data: []byte(strings.Repeat("straße\n", 60_000))}
-	files["huge.txt"] = &fstest.MapFile{Data: []byte(strings.Repeat("0123456789abcde\n", 2<<20))}
+	files["huge.txt"] = &fstest.MapFile{Data: []byte(strings.Repeat("0123456789abcde\n", 17<<16))}
 	for _, name := range []string{"big.txt", "huge.txt"} {
 		r := attach(t, files, "/work", "@"+name)
 		require.Contains(t, r.text(), "["+name+" goes on: only 256 KiB")
@@ -159,6 +159,11 @@ func TestLongTextIsCutWithANote(t *testing.T) {
 	r := attach(t, files, "/work", "@big.txt:59999-")
 	require.Contains(t, r.text(), "lines 59999- of 60000]\nstraße\nstraße\n")
 	require.Empty(t, r.notices)
+
+	r = attach(t, files, "/work", "@huge.txt:2")
+	require.Contains(t, r.text(), "[attached file huge.txt, lines 2 of the 1048576 in its first 16 MiB]\n0123456789abcde\n")
+	r = attach(t, files, "/work", "@huge.txt:1100000")
+	require.Contains(t, r.text(), "it has no lines 1100000; it has the 1048576 in its first 16 MiB]")
 }
 
 func TestAttachmentsOfOnePromptAreBoundTogether(t *testing.T) {

@@ -23,13 +23,17 @@ const (
 )
 
 func (a *attaching) file(name string, t target) {
-	raw, more, err := a.read(name, maxScan)
+	ranged, limit := t.from > 0 || t.to > 0, maxMedium
+	if ranged {
+		limit = maxScan
+	}
+	raw, more, err := a.read(name, limit)
 	if err != nil {
 		a.refuse(name, reason(err))
 		return
 	}
 	if mime := medium(raw); mime != "" {
-		a.medium(name, mime, raw)
+		a.medium(name, mime, raw, more)
 		return
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
@@ -41,13 +45,17 @@ func (a *attaching) file(name string, t target) {
 		return
 	}
 	head := "[attached file " + name
-	if t.from > 0 || t.to > 0 {
+	if ranged {
 		lines, total := pick(raw, t)
+		of := fmt.Sprint(total)
+		if more {
+			of = fmt.Sprintf("the %d in its first %d MiB", total, maxScan>>20)
+		}
 		if lines == nil {
-			a.refuse(name, fmt.Sprintf("it has no lines %s; it has %d", t.lines(), total))
+			a.refuse(name, fmt.Sprintf("it has no lines %s; it has %s", t.lines(), of))
 			return
 		}
-		raw, head = lines, fmt.Sprintf("%s, lines %s of %d", head, t.lines(), total)
+		raw, head = lines, fmt.Sprintf("%s, lines %s of %s", head, t.lines(), of)
 		more = false
 	}
 	note := ""
@@ -81,9 +89,9 @@ func medium(raw []byte) string {
 	return ""
 }
 
-func (a *attaching) medium(name, mime string, raw []byte) {
+func (a *attaching) medium(name, mime string, raw []byte, more bool) {
 	switch {
-	case len(raw) > maxMedium:
+	case more || len(raw) > maxMedium:
 		a.refuse(name, fmt.Sprintf("images and PDFs may have %d MiB", maxMedium>>20))
 		return
 	case a.media+len(raw) > maxMedia:
