@@ -39,9 +39,9 @@ func New(o Options) middleware.Middleware {
 		},
 		prompt.Segment{ID: "persona", Zone: prompt.Live, Order: 72, Text: prompt.Text("persona"), Vars: []string{"persona"}},
 	)
-	if o.Persona = strings.TrimSpace(o.Persona); o.Persona != "" {
-		m.Policy, _ = json.Marshal(o) // a struct of text always marshals
-	}
+	// Also no persona is a policy: a resumed session must not get one.
+	o.Persona = strings.TrimSpace(o.Persona)
+	m.Policy, _ = json.Marshal(o) // a struct of text always marshals
 	return m
 }
 

@@ -95,7 +95,7 @@ func TestPersonaIsThereOnlyWhenItIsSet(t *testing.T) {
 	require.Contains(t, with, "dry {{root}} wit")
 
 	m := defaultprompt.New(defaultprompt.Options{Persona: " \n"})
-	require.Nil(t, m.Policy)
+	require.JSONEq(t, `{}`, string(m.Policy))
 	_, without := text(base(t, m, env))
 	require.NotContains(t, without, "# Persona")
 	require.NotContains(t, without, "{{")
