@@ -31,9 +31,9 @@ func New(o Options) middleware.Middleware {
 		Open: open,
 	}
 	// One line: a setting must not be able to grow into further instructions by accident.
-	if o.Language = strings.Join(strings.Fields(o.Language), " "); o.Language != "" {
-		m.Policy, _ = json.Marshal(o) // a struct of text always marshals
-	}
+	o.Language = strings.Join(strings.Fields(o.Language), " ")
+	// Also no language is a policy: a resumed session must not get one.
+	m.Policy, _ = json.Marshal(o) // a struct of text always marshals
 	return m
 }
 

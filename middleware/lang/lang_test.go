@@ -50,6 +50,11 @@ func TestResumedSessionKeepsItsLanguage(t *testing.T) {
 	require.Contains(t, text, "German")
 	require.NotContains(t, text, "French")
 
+	none := lang.New(lang.Options{})
+	require.NotEmpty(t, none.Policy)
+	_, ok = render(t, first, none.Policy)
+	require.False(t, ok)
+
 	_, err := first.Open(context.Background(), middleware.Env{Policy: []byte("[]")})
 	require.ErrorContains(t, err, "stored policy")
 }
