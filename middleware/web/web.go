@@ -69,9 +69,8 @@ func New(o Options) middleware.Middleware {
 			return inst, nil
 		},
 	}
-	if o.Search != "" || o.AllowPrivate {
-		m.Policy, _ = json.Marshal(o) // text and a boolean always marshal
-	}
+	// The zero options are a policy too: a resumed session must not get a wider one.
+	m.Policy, _ = json.Marshal(o) // text and a boolean always marshal
 	return m
 }
 

@@ -162,6 +162,7 @@ func TestPrivateAddressesNeedASetting(t *testing.T) {
 func TestResumedSessionKeepsItsSetting(t *testing.T) {
 	at := serve(t, "text/plain", "inner")
 	strict, open := web.New(web.Options{}), web.New(private)
+	require.JSONEq(t, `{}`, string(strict.Policy), "a policy that is absent could be replaced")
 	for name, tc := range map[string]struct {
 		policy []byte
 		fails  bool
