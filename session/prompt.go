@@ -30,7 +30,11 @@ func (s *Session) Prompt(ctx context.Context, in Input) iter.Seq2[message.Event,
 func (s *Session) take(ctx context.Context, in Input, yield func(message.Event, error) bool) error {
 	rt := s.newLocal(ctx, yield)
 	defer rt.finish()
-	err := Run(rt, in)
+	var over Runtime = rt
+	if s.wrap != nil {
+		over = s.wrap(rt)
+	}
+	err := Run(over, in)
 	rt.end(err)
 	return err
 }

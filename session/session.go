@@ -34,7 +34,8 @@ type Session struct {
 
 	journal journal
 
-	turn    sync.Mutex // held while a turn runs
+	turn    sync.Mutex            // held while a turn runs
+	wrap    func(Runtime) Runtime // around every turn's runtime; tests set it
 	history []*message.Message
 	started bool
 

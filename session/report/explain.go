@@ -86,7 +86,7 @@ func (x *explainer) middleware(name string) Finding {
 		f.Change = "open what it requires: " + strings.Join(l.Requires, ", ")
 	case middleware.Unsupported:
 		f.Because = "its precondition does not hold: " + l.Fate.Cause
-		f.Change = l.Fate.Cause
+		f.Change = precondition(l.Fate.Cause)
 	default:
 		f.Because, f.Origin = l.Fate.Cause, l.Fate.Origin
 		f.Change = write(name, true, f.Origin)
@@ -104,8 +104,7 @@ func (x *explainer) segment(id string) {
 	case !owner.There:
 		f.Because, f.Origin, f.Change = fmt.Sprintf("its owner is not there: %s", owner.Because), owner.Origin, owner.Change
 	case !f.There:
-		f.Because = "it has nothing to say in this session: no value fills it, or no tool that it is about is there"
-		f.Change = "set what it is about, or see its owner's tools with peri tools list"
+		f.Because, f.Change = x.mute(f.Owner, id)
 	default:
 		o, is := x.s.State().Override(id)
 		if is {
@@ -117,6 +116,21 @@ func (x *explainer) segment(id string) {
 		f.Change = fmt.Sprintf("for another text write .peri/meta/%s.md and, under meta, %s: true; to be rid of it close %s", id, id, f.Owner)
 	}
 	x.add(f)
+}
+
+// mute says why a segment of a live owner is not in the prompt.
+func (x *explainer) mute(owner, id string) (because, change string) {
+	m, _ := x.suite.Lookup(owner)
+	for _, s := range m.Segments {
+		if s.ID == id && len(s.Needs) > 0 {
+			needs := strings.Join(s.Needs, ", ")
+			return "none of the tools that it is about is there: " + needs, "peri explain says it of each: " + needs
+		}
+		if s.ID == id && len(s.Vars) > 0 {
+			return "nothing fills it: {{" + strings.Join(s.Vars, "}}, {{") + "}}", "provide what fills it"
+		}
+	}
+	return "it has nothing to say", "write a text for it"
 }
 
 func (x *explainer) ownerOf(id string) string {
@@ -142,7 +156,7 @@ func (x *explainer) tool(name string) {
 		if e.Deferred {
 			f.Because += "; it is deferred, so the model finds it by search"
 		}
-		f.Change = fmt.Sprintf("add %s to tools.deny, or close all of %s under meta", e.Name, e.Owner)
+		f.Change = fmt.Sprintf("write %s under tools.deny, or %s: false under meta", e.Name, e.Owner)
 	case toolview.GateExists:
 		owner := x.middleware(e.Owner)
 		f.Because, f.Change = "gate exists: "+e.Rule, owner.Change
@@ -156,7 +170,7 @@ func (x *explainer) tool(name string) {
 	case toolview.GateActive:
 		f.Because, f.Change = "gate active: "+e.Rule, "the host can unpause "+e.Owner
 	case toolview.GateSupported:
-		f.Because, f.Change = "gate supported: "+e.Rule, e.Rule
+		f.Because, f.Change = "gate supported: "+e.Rule, precondition(e.Rule)
 	}
 	x.add(f)
 }
@@ -197,7 +211,7 @@ func (x *explainer) agent(name string) {
 			}
 			f := Finding{Kind: "agent", Name: name, Owner: l.Name, There: true, Origin: meta.Origin{File: a.File}}
 			f.Because = "the " + a.Origin + " definition"
-			f.Change = fmt.Sprintf("write agents.%s.enabled: false", name)
+			f.Change = fmt.Sprintf("write enabled: false under agents.%s", name)
 			x.add(f)
 		}
 	}
@@ -235,6 +249,14 @@ func write(key string, value bool, now meta.Origin) string {
 		return fmt.Sprintf("the %s layer sets it to %t: leave that out, or set %s: %t there", now.Layer, !value, key, value)
 	}
 	return fmt.Sprintf("write %s: %t under meta in .peri/settings.yaml", key, value)
+}
+
+// precondition is what to do about a reason: some say it themselves.
+func precondition(reason string) string {
+	if strings.HasPrefix(reason, "set ") {
+		return reason
+	}
+	return "nothing to write: it is there when that changes"
 }
 
 func at(o meta.Origin) string {
