@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +15,11 @@ import (
 
 func (p *program) agentsCommand() *cobra.Command {
 	list := &cobra.Command{
-		Use: "list", Short: "The agents that work can be handed to here, and where they come from", Args: cobra.NoArgs,
+		Use: "list", Short: "The agents that work can be handed to here, and where they come from", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return p.listAgents(c.Context()) },
 	}
 	check := &cobra.Command{
-		Use: "check", Short: "What is wrong with agent files and their settings; exits with 1 when something is", Args: cobra.NoArgs,
+		Use: "check", Short: "What is wrong with agent files and their settings; exits with 1 when something is", Args: takes(),
 		RunE: func(*cobra.Command, []string) error { return p.checkAgents() },
 	}
 	for _, c := range []*cobra.Command{list, check} {
@@ -48,16 +47,16 @@ func (p *program) listAgents(ctx context.Context) (err error) {
 	for _, d := range setup.Catalog.All() {
 		docs[d.Name] = d.Description
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	w := &page{w: p.out}
 	for _, a := range r.Agents {
 		from := a.Origin
 		if a.File != "" {
 			from = a.File
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", a.Name, from, short(docs[a.Name]))
+		w.row(a.Name, from, short(docs[a.Name]))
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	if w.flush(); w.err != nil {
+		return w.err
 	}
 	if len(r.Agents) == 0 {
 		fmt.Fprintln(p.err, "hint: no agent is there to be named; peri explain SubAgentMiddleware says whether delegation is")

@@ -9,7 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/middleware/builtin"
+	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/session/report"
+	"github.com/metaharness/peri/subagent"
 )
 
 func (p *program) explainCommand() *cobra.Command {
@@ -17,7 +20,7 @@ func (p *program) explainCommand() *cobra.Command {
 		Use:   "explain NAME",
 		Short: "Say whether a key, tool, segment, route or agent is there, why, and what to write to change it",
 		Long:  "Says what a name means here: whether it is there, which gate or rule decided, in which file and line, and what to\nwrite to change it. It exits with 1 when nothing of that name is there.",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes("NAME"),
 		RunE:  func(c *cobra.Command, args []string) error { return p.explain(c.Context(), args[0]) },
 	}
 	c.Flags().BoolVar(&p.json, "json", false, "as JSON")
@@ -36,6 +39,7 @@ func (p *program) explain(ctx context.Context, name string) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
 	found, near := report.Explain(s, name)
+	found = append(found, absentAgent(setup, s, found, name)...)
 	if len(found) == 0 {
 		err := fmt.Errorf("nothing here is called %s", name)
 		if len(near) > 0 {
@@ -61,6 +65,45 @@ func (p *program) explain(ctx context.Context, name string) (err error) {
 		}
 	}
 	return errNo
+}
+
+// absentAgent explains an agent that settings took away: the session knows nothing of it any more.
+func absentAgent(setup *builtin.Setup, s *session.Session, found []report.Finding, name string) []report.Finding {
+	for _, f := range found {
+		if f.Kind == "agent" {
+			return nil
+		}
+	}
+	f := report.Finding{Kind: "agent", Name: name, Owner: subagent.Name}
+	for _, a := range setup.Loaded.Settings.Agents {
+		for _, field := range a.Fields {
+			if a.Name == name && field.Name == "enabled" && field.Value == false {
+				f.Because, f.Origin = "agents."+name+".enabled: false", field.Origin
+				f.Change = instead("enabled: true", field.Origin)
+				return []report.Finding{f}
+			}
+		}
+	}
+	d, known := setup.Catalog.Lookup(name)
+	if !known {
+		return nil
+	}
+	f.Name = d.Name
+	key := subagent.Name
+	if s.State().Enabled(key) && d.Origin.Layer == subagent.BuiltIn {
+		key = meta.BuiltInSubagents
+	}
+	f.Because, f.Origin = "meta."+key+": false", s.State().Why(key).Origin
+	f.Change = instead(key+": true", f.Origin)
+	return []report.Finding{f}
+}
+
+// instead says what to write in the place of an entry that somebody wrote.
+func instead(entry string, now meta.Origin) string {
+	if now.File == "" {
+		return "leave that out of the " + now.Layer + " layer, or set " + entry + " there"
+	}
+	return "write " + entry + " at " + now.String()
 }
 
 func (p *program) finding(f report.Finding) {

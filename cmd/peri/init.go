@@ -20,7 +20,7 @@ func (p *program) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "Write a commented .peri/settings.yaml and its folders; never overwrites",
-		Args:  cobra.NoArgs,
+		Args:  takes(),
 		RunE:  func(*cobra.Command, []string) error { return p.init() },
 	}
 }

@@ -28,7 +28,7 @@ func (p *program) inspectCommand() *cobra.Command {
 		Short: "Show what a session created here, now, would be",
 		Long: "Shows what a session created here, now, would be, with a person at the terminal. It opens the chain and closes it\n" +
 			"again; no hook runs and no model is called.",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return p.inspect(c.Context(), o) },
 	}
 	f := c.Flags()

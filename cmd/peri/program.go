@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -63,8 +64,12 @@ func (p *program) command() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if info, err := os.Stat(p.root); p.root != "" && (err != nil || !info.IsDir()) {
+				return fmt.Errorf("--root %s: there is no such folder", p.root)
+			}
 			p.began = true
+			return nil
 		},
 	}
 	flags := c.PersistentFlags()
@@ -90,12 +95,37 @@ func noCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("%s", what)
 }
 
+// takes checks the number of arguments and names those that are missing. A name in brackets may be left out.
+func takes(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > len(names) {
+			return fmt.Errorf("%s: %q is one argument too many; it takes %s", title(c), args[len(names)], listed(names))
+		}
+		for _, n := range names[len(args):] {
+			if !strings.HasPrefix(n, "[") {
+				return fmt.Errorf("%s: %s is missing", title(c), n)
+			}
+		}
+		return nil
+	}
+}
+
+// title is a command without the program's name, which errors begin with.
+func title(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "peri ") }
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, " ") + ": put one with blanks in it in quotes"
+}
+
 // group is a command that only holds others.
 func group(use, short string, of ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: noCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage(fmt.Errorf("%s needs one of its commands", c.CommandPath()))
+			return usage(fmt.Errorf("%s needs one of its commands", title(c)))
 		},
 	}
 	c.AddCommand(of...)

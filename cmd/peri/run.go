@@ -22,7 +22,7 @@ func (p *program) runCommand() *cobra.Command {
 		Long: "Takes one turn and streams the answer to stdout; what the agent does goes to stderr. PROMPT - reads it from stdin.\n" +
 			"Calls that need approval are put to the terminal; without one they are denied, unless --mode says otherwise.",
 		Example: "  peri run 'What does this project do?'\n  peri run --mode plan --json - < prompt.txt",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes("PROMPT"),
 		RunE:    func(c *cobra.Command, args []string) error { return p.prompted(c.Context(), args[0], mode) },
 	}
 	c.Flags().BoolVar(&p.json, "json", false, "events, one object a line")

@@ -11,7 +11,7 @@ func (p *program) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of settings files, for editors",
-		Args:  cobra.NoArgs,
+		Args:  takes(),
 		RunE: func(*cobra.Command, []string) error {
 			suite, err := builtin.Suite(builtin.Options{})
 			if err != nil {

@@ -4,50 +4,56 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/metaharness/peri/session/report"
 )
 
 // page writes sections of aligned rows.
 type page struct {
-	w     io.Writer
-	table *tabwriter.Writer
-	err   error
+	w    io.Writer
+	rows [][]string
+	err  error
 }
 
 func (p *page) section(title string, count int) {
 	p.flush()
-	_, err := fmt.Fprintf(p.w, "\n%s (%d)\n", title, count)
-	p.keep(err)
-	p.table = tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	p.print("\n%s (%d)\n", title, count)
 }
 
-func (p *page) row(cells ...string) {
-	for len(cells) > 1 && cells[len(cells)-1] == "" {
-		cells = cells[:len(cells)-1]
-	}
-	_, err := fmt.Fprintln(p.table, "  "+strings.Join(cells, "\t"))
-	p.keep(err)
-}
+func (p *page) row(cells ...string) { p.rows = append(p.rows, cells) }
 
+// flush writes the rows of a section, each column as wide as its widest cell.
 func (p *page) flush() {
-	if p.table != nil {
-		p.keep(p.table.Flush())
+	var widths []int
+	for _, r := range p.rows {
+		for i, c := range r {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
 	}
+	for _, r := range p.rows {
+		var b strings.Builder
+		for i, c := range r {
+			b.WriteString("  " + c + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)))
+		}
+		p.print("%s\n", strings.TrimRight(b.String(), " "))
+	}
+	p.rows = nil
 }
 
-func (p *page) keep(err error) {
+func (p *page) print(format string, args ...any) {
 	if p.err == nil {
-		p.err = err
+		_, p.err = fmt.Fprintf(p.w, format, args...)
 	}
 }
 
 // writeReport is the text of inspect.
 func writeReport(w io.Writer, root string, r *report.Report) error {
 	p := &page{w: w}
-	_, err := fmt.Fprintf(w, "%s\ndigest %s\n", root, r.Digest)
-	p.keep(err)
+	p.print("%s\ndigest %s\n", root, r.Digest)
 	p.section("Layers, low to high", len(r.Layers))
 	for _, l := range r.Layers {
 		p.row(l.Name, layerState(l), l.File)

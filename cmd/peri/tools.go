@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,18 +19,18 @@ import (
 
 func (p *program) toolsCommand() *cobra.Command {
 	list := &cobra.Command{
-		Use: "list", Short: "The tools that a session here sees, direct and deferred", Args: cobra.NoArgs,
+		Use: "list", Short: "The tools that a session here sees, direct and deferred", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return p.looking(c.Context(), p.listTools) },
 	}
 	search := &cobra.Command{
-		Use: "search QUERY", Short: "What a search for deferred tools finds", Args: cobra.ExactArgs(1),
+		Use: "search QUERY", Short: "What a search for deferred tools finds", Args: takes("QUERY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.looking(c.Context(), func(v *toolview.View) error { return p.searchTools(v, args[0]) })
 		},
 	}
 	var mode string
 	call := &cobra.Command{
-		Use: "call NAME [JSON]", Short: "Make one call through all gates", Args: cobra.RangeArgs(1, 2),
+		Use: "call NAME [JSON]", Short: "Make one call through all gates", Args: takes("NAME", "[JSON]"),
 		Example: `  peri tools call Read '{"path": "README.md"}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			raw := "{}"
@@ -107,6 +107,10 @@ func rowOf(e toolview.Entry) toolRow {
 	if e.Deferred {
 		r.Kind = "deferred"
 	}
+	if r.Title == "" {
+		line, _, _ := strings.Cut(e.Tool.Doc, "\n")
+		r.Title = short(line)
+	}
 	if r.Effects == nil {
 		r.Effects = []string{}
 	}
@@ -117,11 +121,12 @@ func (p *program) toolRows(rows []toolRow) error {
 	if p.json {
 		return p.object(map[string]any{"version": "peri.tools/v1", "tools": rows})
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	w := &page{w: p.out}
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Kind, r.Owner, r.Title)
+		w.row(r.Name, r.Kind, r.Owner, r.Title)
 	}
-	return w.Flush()
+	w.flush()
+	return w.err
 }
 
 // callTool takes a turn in which a model of one call makes just that, so that it passes whatever a model's would.

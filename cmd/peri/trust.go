@@ -16,7 +16,7 @@ func (p *program) trustCommand() *cobra.Command {
 		Short: "Trust this project's settings as they are now",
 		Long: "Shows which entries of this project's settings could run code, widen what is allowed or close something, and\n" +
 			"records that you trust them as they are. A change of them asks again.",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(*cobra.Command, []string) error { return p.trust(revoke) },
 	}
 	c.Flags().BoolVar(&revoke, "revoke", false, "take it back")
