@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,3 +171,23 @@ func (a *approver) Approve(_ context.Context, r []session.Request) ([]session.Ap
 }
 
 func joined(s []string) string { return strings.Join(s, "\n") }
+
+// names are the direct tools of a session in wire order.
+func names(s *session.Session) []string {
+	var out []string
+	for _, t := range s.View().Direct() {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+func sorted(s []string) []string {
+	slices.Sort(s)
+	return s
+}
+
+// fresh is the same options for another session.
+func fresh(o session.Options) session.Options {
+	o.ID = ""
+	return o
+}
