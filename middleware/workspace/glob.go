@@ -31,7 +31,7 @@ func globTool() toolview.Tool {
 			Name: "Glob", Family: "files", Category: "filesystem",
 			Aliases: []string{"glob", "find_files", "file_search", "glob_search"},
 		},
-		Title: "Find files by name", Doc: text("glob"), Effects: toolview.ReadOnly | toolview.Idempotent,
+		Title: "Find files by name", Doc: text("glob"), Effects: toolview.ReadOnly,
 		Subjects: toolview.Subjects(func(in globIn) []toolview.Subject {
 			dir, _ := in.split()
 			return paths(dir, false)

@@ -38,7 +38,7 @@ func grepTool() toolview.Tool {
 			Name: "Grep", Family: "files", Category: "filesystem",
 			Aliases: []string{"grep", "grep_search", "search_files", "search_file_content", "ripgrep", "rg"},
 		},
-		Title: "Search in files", Doc: text("grep"), Effects: toolview.ReadOnly | toolview.Idempotent,
+		Title: "Search in files", Doc: text("grep"), Effects: toolview.ReadOnly,
 		Subjects: toolview.Subjects(func(in grepIn) []toolview.Subject { return paths(in.Path, false) }),
 	}, grep)
 }

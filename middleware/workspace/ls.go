@@ -25,7 +25,7 @@ func lsTool() toolview.Tool {
 			Name: "LS", Family: "files", Category: "filesystem",
 			Aliases: []string{"list", "ls", "list_dir", "list_directory", "list_files", "listDir"},
 		},
-		Title: "List a folder", Doc: text("ls"), Effects: toolview.ReadOnly | toolview.Idempotent,
+		Title: "List a folder", Doc: text("ls"), Effects: toolview.ReadOnly,
 		Subjects: toolview.Subjects(func(in lsIn) []toolview.Subject { return paths(in.Path, false) }),
 	}, ls)
 }

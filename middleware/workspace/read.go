@@ -31,7 +31,7 @@ func readTool() toolview.Tool {
 			Name: "Read", Family: "files", Category: "filesystem",
 			Aliases: []string{"read", "read_file", "readFile", "ReadFile", "view", "view_file", "open_file", "cat"},
 		},
-		Title: "Read a file", Doc: text("read"), Effects: toolview.ReadOnly | toolview.Idempotent,
+		Title: "Read a file", Doc: text("read"), Effects: toolview.ReadOnly,
 		Subjects: toolview.Subjects(func(in readIn) []toolview.Subject { return paths(in.Path, false) }),
 	}, read)
 }
