@@ -2,6 +2,7 @@ package closuretest
 
 import (
 	"context"
+	"runtime/pprof"
 	"slices"
 	"sync"
 
@@ -29,7 +30,8 @@ type happening struct {
 
 // instance is what Open or Child returned, before it was watched.
 type instance struct {
-	owner  string
+	owner, session string
+
 	raw    *middleware.Instance
 	parent *middleware.Instance // of a child's
 }
@@ -77,25 +79,27 @@ func watched(m middleware.Middleware) middleware.Middleware {
 	}
 	m.Open = func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
 		led := ledgerOf(ctx, &ledger{})
-		in, err := led.start("open", m.Name, nil, func() (*middleware.Instance, error) { return start(ctx, env) })
-		return in, err
+		return led.start(ctx, "open", nil, env, start)
 	}
 	return m
 }
 
-// start runs an Open or Child and watches what it returns.
-func (l *ledger) start(what, owner string, parent *middleware.Instance, open func() (*middleware.Instance, error)) (*middleware.Instance, error) {
-	l.mu.Lock()
-	n := len(l.in)
-	l.in = append(l.in, instance{owner: owner, parent: parent})
-	l.events = append(l.events, happening{what, owner, n})
-	l.mu.Unlock()
-	in, err := open()
+type opening = func(context.Context, middleware.Env) (*middleware.Instance, error)
+
+// start runs an Open or Child and watches what it returns. Goroutines that it starts carry its owner's name.
+func (l *ledger) start(ctx context.Context, what string, parent *middleware.Instance, env middleware.Env, open opening) (in *middleware.Instance, err error) {
+	n := 0
+	l.read(func() {
+		n = len(l.in)
+		l.in = append(l.in, instance{owner: env.Owner, session: env.Session, parent: parent})
+		l.events = append(l.events, happening{what, env.Owner, n})
+	})
+	pprof.Do(ctx, pprof.Labels(ownerLabel, env.Owner), func(context.Context) { in, err = open(ctx, env) })
 	if in == nil {
 		return nil, err
 	}
 	l.read(func() { l.in[n].raw = in })
-	return l.watch(owner, n, in), err
+	return l.watch(env.Owner, n, in), err
 }
 
 // watch is a copy of an instance whose hooks are recorded. What is nil stays nil.
@@ -103,7 +107,7 @@ func (l *ledger) watch(owner string, n int, raw *middleware.Instance) *middlewar
 	in := *raw
 	if child := raw.Child; child != nil {
 		in.Child = func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
-			return ledgerOf(ctx, l).start("child", owner, raw, func() (*middleware.Instance, error) { return child(ctx, env) })
+			return ledgerOf(ctx, l).start(ctx, "child", raw, env, child)
 		}
 	}
 	in.Close = func(ctx context.Context) error {

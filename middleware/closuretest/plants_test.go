@@ -16,7 +16,7 @@ import (
 
 // plant breaks the healthy suite in one way, and says which check reports it, how.
 type plant struct {
-	spoil func(list []middleware.Middleware) []middleware.Middleware
+	spoil spoil
 	// check reports a leak of owner that contains text; with closed, it is one that shows with that closed.
 	check, closed, owner, text string
 }
@@ -246,7 +246,10 @@ func finding(name string, run func(string) string) toolview.Tool {
 }
 
 func plants() map[string]map[string]plant {
-	return map[string]map[string]plant{"a mention": mentions(), "a surface": surfaces()}
+	return map[string]map[string]plant{
+		"a mention": mentions(), "on a surface": surfaces(), "shared use": sharing(), "a child": children(),
+		"a prefix": prefixes(), "a call:": calls(), "left behind:": endings(),
+	}
 }
 
 func TestEveryPlantIsReportedByItsCheck(t *testing.T) {

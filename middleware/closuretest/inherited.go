@@ -1,0 +1,142 @@
+package closuretest
+
+import (
+	"context"
+
+	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/session"
+	"github.com/metaharness/peri/toolview"
+)
+
+// Inherited reports what a child has and its parent lacks, and gates that a child's calls escape.
+const Inherited = "inherited"
+
+func inherited(ctx context.Context, t *trial) {
+	s, err := t.open(ctx, setup{closed: t.closed})
+	if err != nil {
+		t.failed("session", err)
+		return
+	}
+	parent := t.judged(s.led, s.ctx, s.Session)
+	for _, who := range []string{"fork", agentFree, agentListed} {
+		var k *session.Session
+		if who == "fork" {
+			k, err = s.Fork(s.ctx)
+		} else {
+			k, err = s.Agent(s.ctx, who)
+		}
+		if err != nil {
+			t.failed(who, err)
+			continue
+		}
+		t.subset(who, s.Session, k)
+		t.guarded(who, parent, t.judged(s.led, s.ctx, k))
+	}
+	t.born(s.led)
+	if err := s.end(nil); err != nil {
+		t.failed("session", err)
+	}
+}
+
+// subset checks that a child sees nothing that its parent does not.
+func (t *trial) subset(who string, parent, child *session.Session) {
+	above := map[string]string{}
+	for e := range parent.View().All() {
+		above[e.Tool.Name] = e.Owner
+	}
+	for e := range child.View().All() {
+		if above[e.Tool.Name] != e.Owner {
+			t.leak(e.Owner, who+": tool "+e.Tool.Name, "is visible, and its parent lacks it")
+		}
+	}
+	for _, f := range child.Surface() {
+		if t.seen.gone[f.Owner] {
+			t.leak(f.Owner, who+": "+f.Surface+" "+f.Name, "is there, and its owner is closed")
+		}
+	}
+	if who != "fork" && len(names(child.View())) == 0 {
+		t.leak("", who, "sees no tool at all, so that its narrowness shows nothing")
+	}
+}
+
+// born checks what Child returned: it opens nothing that is closed, and publishes no more than its parent does. The
+// framework drops such tools from the child's view; that they are published is the leak.
+func (t *trial) born(led *ledger) {
+	var all []instance
+	led.read(func() { all = append(all, led.in...) })
+	for _, in := range all {
+		if in.parent == nil || in.raw == nil {
+			continue
+		}
+		if t.seen.gone[in.owner] {
+			t.leak(in.owner, "Child", "ran, and its middleware is closed")
+		}
+		m, _ := t.suite.Lookup(in.owner)
+		for _, band := range []struct {
+			child, parent toolview.Source
+			static        *toolview.Set
+		}{{in.raw.Tools, in.parent.Tools, m.Tools}, {in.raw.Deferred, in.parent.Deferred, m.Deferred}} {
+			if band.child == nil {
+				continue
+			}
+			above := band.static
+			if band.parent != nil {
+				above = band.parent.Tools()
+			}
+			for _, tool := range band.child.Tools().All() {
+				if _, ok := above.Lookup(tool.Name); !ok {
+					t.leak(in.owner, "tool "+tool.Name, "is published for a child alone; the framework dropped it")
+				}
+			}
+		}
+	}
+}
+
+// judged asks the gates of a session about sample calls of every visible tool, and returns the strictest answer of each
+// gate by owner and tool.
+func (t *trial) judged(led *ledger, ctx context.Context, s *session.Session) map[[2]string]middleware.Decision {
+	view := s.View()
+	var calls []*toolview.Call
+	for e := range view.All() {
+		if c, ok := sampleCall(view, e.Tool, "closuretest"); ok {
+			calls = append(calls, c)
+		}
+	}
+	from := 0
+	led.read(func() { from = len(led.asked) })
+	judge := s.Chain().NewJudge(0)
+	defer judge.Close()
+	for _, c := range calls {
+		judge.Calls(ctx, []*toolview.Call{c}, make([]middleware.Verdict, 1))
+	}
+	out := map[[2]string]middleware.Decision{}
+	led.read(func() {
+		for _, a := range led.asked[from:] {
+			key := [2]string{a.owner, a.tool}
+			if d, ok := out[key]; !ok || a.verdict.Decision < d {
+				out[key] = a.verdict.Decision
+			}
+		}
+	})
+	return out
+}
+
+// guarded checks that every gate of the parent judges the child's calls no more mildly.
+func (t *trial) guarded(who string, parent, child map[[2]string]middleware.Decision) {
+	tools := map[string]bool{}
+	for key := range child {
+		tools[key[1]] = true
+	}
+	for key, was := range parent {
+		owner, tool := key[0], key[1]
+		now, ok := child[key]
+		switch {
+		case !tools[tool] && len(child) > 0:
+			// The child does not have the tool.
+		case !ok:
+			t.leak(owner, who+": gate", "is not asked about `%s`, and its parent's is", tool)
+		case now > was:
+			t.leak(owner, who+": gate", "says %s of `%s`, and %s to its parent", now, tool, was)
+		}
+	}
+}
