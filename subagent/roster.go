@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -119,14 +118,6 @@ func (r *roster) describe(generated []Definition) string {
 		return "No agents."
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-func (r *roster) facts() []middleware.Fact {
-	var out []middleware.Fact
-	for _, d := range r.catalog.All() {
-		out = append(out, middleware.Fact{Surface: "agent", Name: d.Name, Owner: Name, Doc: d.Description, Detail: d.source()})
-	}
-	return out
 }
 
 func trimmed(text string) string { return strings.TrimSpace(text) }

@@ -105,7 +105,6 @@ func instance(ctx context.Context, env middleware.Env, r *roster) (*middleware.I
 			return middleware.RouteReply{Text: r.describe(s.made())}, nil
 		}}},
 		Agents: s,
-		Facts:  r.facts,
 		Child: func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
 			return instance(ctx, env, r)
 		},

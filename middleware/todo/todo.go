@@ -36,9 +36,9 @@ func New(Options) middleware.Middleware {
 		Name: Name,
 		Doc:  "A list of what is to be done, kept with the session, with a reminder of what is open.",
 		Tools: toolview.MustSet(
-			toolview.New(tool(writeTool, "Update the list", writeDoc, toolview.Idempotent,
+			toolview.New(tool(writeTool, "Update the list", writeDoc,
 				"todo_write", "todowrite", "write_todos", "update_plan"), write),
-			toolview.New(tool(readTool, "Read the list", readDoc, toolview.ReadOnly,
+			toolview.New(tool(readTool, "Read the list", readDoc,
 				"todo_read", "todoread", "read_todos"), read),
 		),
 		Routes: []middleware.RouteDecl{route()},
@@ -52,10 +52,10 @@ func New(Options) middleware.Middleware {
 	}
 }
 
-func tool(name, title, doc string, also toolview.Effects, aliases ...string) toolview.Tool {
+func tool(name, title, doc string, aliases ...string) toolview.Tool {
 	return toolview.Tool{
 		Decl:  toolview.Decl{Name: name, Aliases: aliases, Family: "todo", Category: "planning"},
-		Title: title, Doc: strings.TrimSpace(doc), Effects: toolview.Internal | also,
+		Title: title, Doc: strings.TrimSpace(doc), Effects: toolview.Internal,
 	}
 }
 
