@@ -1,9 +1,7 @@
 package subagent
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,11 +49,12 @@ func newRoster(c *Catalog, limits policy) *roster {
 	return r
 }
 
-// set makes the three tools. Agent's text and enum name the offered agents.
+// set makes the three tools. Agent's text and schema name the offered agents.
 func (r *roster) set(unsupported string) []toolview.Tool {
-	agent := agentTool()
+	// The roster is shown and not enforced by the schema: an agent that is not there fails its own entry of `tasks`,
+	// with the list, and one that was generated later can be called.
+	agent := agentTool().WithExamples("agent", r.offered)
 	agent.Doc = r.doc()
-	agent.Schema = withEnum(agent.Schema, r.offered)
 	tools := []toolview.Tool{agent, resultTool(), generateTool()}
 	for i := range tools {
 		tools[i].Unsupported = unsupported
@@ -75,23 +74,6 @@ func (r *roster) doc() string {
 		fmt.Fprintf(&b, "\n- `%s`: %s", name, strings.Join(strings.Fields(d.Description), " "))
 	}
 	return b.String()
-}
-
-// withEnum shows the offered names in Agent's schema. They are shown and not enforced by it: an agent that is not
-// there fails its own entry of `tasks`, with the list, and one that was generated later can be called.
-func withEnum(schema json.RawMessage, names []string) json.RawMessage {
-	if len(names) == 0 {
-		return schema
-	}
-	list, err := json.Marshal(names)
-	if err != nil {
-		panic(err)
-	}
-	at := []byte(`"agent":{"type":"string",`)
-	if bytes.Count(schema, at) != 2 {
-		panic(fmt.Sprintf("subagent: the schema of %s has no place for its agents: %s", AgentTool, schema))
-	}
-	return bytes.ReplaceAll(schema, at, slices.Concat(at, []byte(`"enum":`), list, []byte(",")))
 }
 
 // lookup finds an offered definition.

@@ -175,18 +175,18 @@ func TestTheRosterIsWhatDispatchUses(t *testing.T) {
 	require.True(t, ok)
 	var s struct {
 		Properties struct {
-			Agent struct{ Enum []string }
+			Agent struct{ Examples []string }
 			Tasks struct {
 				Items struct {
-					Properties struct{ Agent struct{ Enum []string } }
+					Properties struct{ Agent struct{ Examples []string } }
 				}
 			}
 		}
 	}
 	require.NoError(t, json.Unmarshal(agent.Tool.Schema, &s))
-	require.Equal(t, []string{"explore", "general", "plan", "rev"}, s.Properties.Agent.Enum)
-	require.Equal(t, s.Properties.Agent.Enum, s.Properties.Tasks.Items.Properties.Agent.Enum)
-	for _, name := range s.Properties.Agent.Enum {
+	require.Equal(t, []string{"explore", "general", "plan", "rev"}, s.Properties.Agent.Examples)
+	require.Equal(t, s.Properties.Agent.Examples, s.Properties.Tasks.Items.Properties.Agent.Examples)
+	for _, name := range s.Properties.Agent.Examples {
 		require.False(t, h.call(AgentTool, `{"agent":"`+name+`","prompt":"p"}`).Error, name)
 	}
 	for _, name := range []string{"mute", "nobody"} {

@@ -50,6 +50,17 @@ func NewForwarder[In any](t Tool, unwrap func(In) (Inner, error)) Tool {
 	return t
 }
 
+// WithExamples is the same tool, showing values as examples of the string argument of that name. They are not enforced.
+// A tool that New did not make, or that has no such argument, panics: it is a mistake of the wiring.
+func (t Tool) WithExamples(argument string, values []string) Tool {
+	s, err := t.compiled.WithExamples(argument, values)
+	if err != nil {
+		panic(fmt.Sprintf("toolview: tool %s: %v", t.Name, err))
+	}
+	t.compiled, t.Schema = s, s.JSON()
+	return t
+}
+
 // Subjects adapts a function over the typed arguments to what Tool.Subjects wants.
 func Subjects[In any](of func(In) []Subject) func(json.RawMessage) ([]Subject, error) {
 	return func(args json.RawMessage) ([]Subject, error) {

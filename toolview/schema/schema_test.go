@@ -199,3 +199,19 @@ func TestNamesAreTheArgumentsInTheOrderOfTheText(t *testing.T) {
 	names[0] = "changed"
 	require.Equal(t, []string{"z", "a", "m"}, s.Names())
 }
+
+func TestExamplesAreShownAndNotEnforced(t *testing.T) {
+	type in struct {
+		Agent string `json:"agent,omitempty" doc:"who" alias:"agent_name"`
+	}
+	plain, err := Infer[in]()
+	require.NoError(t, err)
+	require.NotContains(t, string(plain.JSON()), "explore")
+	shown, err := plain.WithExamples("agent", []string{"explore", "plan"})
+	require.NoError(t, err)
+	require.Contains(t, string(shown.JSON()), `"examples":["explore","plan"]`)
+	require.NoError(t, shown.Check([]byte(`{"agent":"later"}`)))
+	require.NoError(t, shown.Check([]byte(`{"agent_name":"explore"}`)), "other spellings stay")
+	_, err = plain.WithExamples("nobody", []string{"x"})
+	require.Error(t, err)
+}
