@@ -304,11 +304,9 @@ func (s *Session) collect(ctx context.Context, sp toolview.Spawn) (*message.Resu
 
 // person lets one request at a time reach a person, in the whole tree of sessions.
 func (s *Session) person(ctx context.Context, ask func() error) error {
-	select {
-	case s.people <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.people.Acquire(ctx, 1); err != nil {
+		return err
 	}
-	defer func() { <-s.people }()
+	defer s.people.Release(1)
 	return ask()
 }

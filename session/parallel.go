@@ -1,7 +1,7 @@
 package session
 
 import (
-	"sync"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
@@ -88,11 +88,13 @@ func (w worker) Emit(e message.Event) { w.crew.events <- w.record(e) }
 
 // Parallel of a flow within a parallel call runs on goroutines of its own: the crew may be busy with its callers.
 func (w worker) Parallel(n int, f func(Runtime, int)) {
-	var wg sync.WaitGroup
+	var g errgroup.Group
+	g.SetLimit(crewSize)
 	for i := range n {
-		wg.Go(func() { f(w, i) })
+		g.Go(func() error { f(w, i); return nil })
 	}
-	wg.Wait()
+	// f has no error to return; Wait only waits.
+	_ = g.Wait()
 }
 
 // Child runs a child whose events come out of this worker.

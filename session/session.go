@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt"
@@ -49,8 +51,8 @@ type Session struct {
 
 	posted  posted
 	kids    children
-	people  chan struct{}   // one request to a person at a time, in the whole tree
-	ctx     context.Context // ends when the session closes; background children live in it
+	people  *semaphore.Weighted // one request to a person at a time, in the whole tree
+	ctx     context.Context     // ends when the session closes; background children live in it
 	cancel  context.CancelFunc
 	closing sync.Once
 	closed  atomic.Bool
@@ -96,7 +98,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 
 func newSession(o Options, f *Frozen) *Session {
 	return &Session{
-		id: o.ID, opt: o, frozen: f, steps: o.MaxSteps, modelName: f.Model, people: make(chan struct{}, 1),
+		id: o.ID, opt: o, frozen: f, steps: o.MaxSteps, modelName: f.Model, people: semaphore.NewWeighted(1),
 	}
 }
 
