@@ -74,6 +74,10 @@ func (p *program) inspect(ctx context.Context, o inspecting) (err error) {
 			return err
 		}
 	}
+	if o.facts || o.prompt {
+		p.warn(setup.Diagnostics)
+		p.warn(main.Diagnostics())
+	}
 	switch {
 	case o.facts:
 		return p.facts(ctx, s, o.agent != "")

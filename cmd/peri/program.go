@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/metaharness/peri/meta"
 )
 
 // The exit codes.
@@ -64,13 +66,6 @@ func (p *program) command() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if info, err := os.Stat(p.root); p.root != "" && (err != nil || !info.IsDir()) {
-				return fmt.Errorf("--root %s: there is no such folder", p.root)
-			}
-			p.began = true
-			return nil
-		},
 	}
 	flags := c.PersistentFlags()
 	flags.StringVar(&p.root, "root", "", "the project's folder (default: found from here)")
@@ -80,7 +75,24 @@ func (p *program) command() *cobra.Command {
 		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
 		p.agentsCommand(), p.trustCommand(), p.schemaCommand(),
 	)
+	p.noting(c)
 	return c
+}
+
+// noting marks, in every command below c, the moment from which the command line is understood.
+func (p *program) noting(c *cobra.Command) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if info, err := os.Stat(p.root); p.root != "" && (err != nil || !info.IsDir()) {
+				return fmt.Errorf("--root %s: there is no such folder", p.root)
+			}
+			p.began = true
+			return run(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		p.noting(sub)
+	}
 }
 
 // noCommand refuses what is no command, with the nearest one.
@@ -89,7 +101,11 @@ func noCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	what := fmt.Sprintf("%s is no command of %s", args[0], c.CommandPath())
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near := meta.Nearest(args[0], names); len(near) > 0 {
 		what += "; did you mean " + near[0] + "?"
 	}
 	return fmt.Errorf("%s", what)

@@ -11,9 +11,10 @@ import (
 
 // page writes sections of aligned rows.
 type page struct {
-	w    io.Writer
-	rows [][]string
-	err  error
+	w      io.Writer
+	indent string
+	rows   [][]string
+	err    error
 }
 
 func (p *page) section(title string, count int) {
@@ -37,9 +38,9 @@ func (p *page) flush() {
 	for _, r := range p.rows {
 		var b strings.Builder
 		for i, c := range r {
-			b.WriteString("  " + c + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)))
+			b.WriteString(c + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2))
 		}
-		p.print("%s\n", strings.TrimRight(b.String(), " "))
+		p.print("%s%s\n", p.indent, strings.TrimRight(b.String(), " "))
 	}
 	p.rows = nil
 }
@@ -52,7 +53,7 @@ func (p *page) print(format string, args ...any) {
 
 // writeReport is the text of inspect.
 func writeReport(w io.Writer, root string, r *report.Report) error {
-	p := &page{w: w}
+	p := &page{w: w, indent: "  "}
 	p.print("%s\ndigest %s\n", root, r.Digest)
 	p.section("Layers, low to high", len(r.Layers))
 	for _, l := range r.Layers {

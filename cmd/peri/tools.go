@@ -72,6 +72,7 @@ type toolRow struct {
 	Kind    string          `json:"visibility"`
 	Effects []string        `json:"effects"`
 	Title   string          `json:"title"`
+	Doc     string          `json:"doc"`
 	Schema  json.RawMessage `json:"schema"`
 }
 
@@ -103,7 +104,7 @@ func (p *program) searchTools(v *toolview.View, query string) error {
 }
 
 func rowOf(e toolview.Entry) toolRow {
-	r := toolRow{Name: e.Tool.Name, Owner: e.Owner, Kind: "direct", Effects: e.Tool.Effects.Words(), Title: e.Tool.Title, Schema: e.Tool.Schema}
+	r := toolRow{Name: e.Tool.Name, Owner: e.Owner, Kind: "direct", Effects: e.Tool.Effects.Words(), Title: e.Tool.Title, Doc: e.Tool.Doc, Schema: e.Tool.Schema}
 	if e.Deferred {
 		r.Kind = "deferred"
 	}

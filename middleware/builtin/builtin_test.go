@@ -48,10 +48,10 @@ func TestTheOrderIsWhatIsWrittenDown(t *testing.T) {
 			b.WriteString("  segment " + s.ID + " " + s.Zone.String() + "\n")
 		}
 		for _, x := range m.Tools.All() {
-			b.WriteString("  direct " + x.Name + " " + x.Effects.String() + "\n")
+			b.WriteString("  direct " + x.Name + "\n")
 		}
 		for _, x := range m.Deferred.All() {
-			b.WriteString("  deferred " + x.Name + " " + x.Effects.String() + "\n")
+			b.WriteString("  deferred " + x.Name + "\n")
 		}
 		for _, r := range m.Routes {
 			b.WriteString("  route /" + r.Name + "\n")
