@@ -4,12 +4,10 @@
 package closuretest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,15 +37,6 @@ type Config struct {
 // Way is one call that names another tool.
 type Way struct{ Tool, Args string }
 
-// Allowance excuses leaks. Empty fields match everything, Text a part; Why is needed.
-type Allowance struct{ Check, Closed, Owner, Where, Text, Why string }
-
-func (a *Allowance) excuses(l *Leak) bool {
-	same := func(want, got string) bool { return want == "" || want == got }
-	return same(a.Check, l.Check) && same(a.Closed, l.Closed) && same(a.Owner, l.Owner) && same(a.Where, l.Where) &&
-		strings.Contains(l.Text, a.Text)
-}
-
 // Leak is one thing that is where it should not be, or is not where it should.
 type Leak struct {
 	// Check is the name of the check that found it.
@@ -76,127 +65,6 @@ func (l Leak) String() string {
 	return s + l.Text
 }
 
-// Explanation is a check and what it proves, in one line.
-type Explanation struct{ Check, Text string }
-
-// Checks lists the checks in the order in which they run.
-func Checks() []Explanation {
-	out := []Explanation{
-		{Suite, "the middlewares form a suite"},
-		{Opens, "every session of the kit opens, takes its turns and closes"},
-	}
-	for _, c := range checks() {
-		out = append(out, Explanation{c.name, c.explain})
-	}
-	return append(out, Explanation{Allowances, "every allowance has a reason and excuses a leak"})
-}
-
-// Names of what is reported outside the checks proper.
-const (
-	Suite      = "suite"
-	Opens      = "opens"
-	Allowances = "allowances"
-)
-
-// when says for which closed sets a check runs.
-type when uint8
-
-const (
-	open when = 1 << iota // everything is open
-	one                   // one middleware is closed
-	two                   // a pair is closed
-)
-
-// check is one named property of a suite.
-type check struct {
-	name, explain string
-	when          when
-	run           func(context.Context, *trial)
-}
-
-func checks() []check {
-	return []check{
-		{Declared, "what an open session shows was declared by its owner", open | one, declared},
-		{Exact, "closing removes exactly what the closed own, and survivors keep their order", one | two, exact},
-		{Silent, "no text of another owner names what is absent", open | one | two, silent},
-		{NeverBuilt, "a closed middleware is not opened", one | two, neverBuilt},
-		{Unreachable, "a closed tool or route is answered like a misspelt one, by every way", one, unreachable},
-		{NoResurrection, "no override and no host switch brings a closed middleware back", open | one, noResurrection},
-		{Inherited, "children gain nothing and lose no gate", open | one, inherited},
-		{Tails, "a contribution is in the tail and nowhere else, and leaves with its owner", open | one, tails},
-		{Isolated, "two sessions of one suite do not see each other", open | one, isolated},
-		{Frozen, "digest and prompt outlive turns, a resume and changed files", open, frozen},
-		{StableOrder, "the system prompt and the tools are the same bytes in every step, creation and fork", open | one, stableOrder},
-		{Closes, "what was opened is closed once, in reverse, and leaves no goroutine", open, closes},
-		{Answers, "a gate answers for every call", open, answers},
-		{Arguments, "what a tool wrapper runs is what was judged", open, arguments},
-	}
-}
-
-// trial is one closed set under examination.
-type trial struct {
-	*lab
-	closed []string
-	// seen is a session with the set closed, base one with nothing closed.
-	seen, base *look
-
-	check string
-	mu    sync.Mutex
-	leaks []Leak
-}
-
-func (t *trial) leak(owner, where, format string, args ...any) {
-	l := Leak{Check: t.check, Closed: strings.Join(t.closed, "+"), Owner: owner, Where: where, Text: fmt.Sprintf(format, args...)}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !slices.Contains(t.leaks, l) {
-		t.leaks = append(t.leaks, l)
-	}
-}
-
-// failed reports that the kit could not look.
-func (t *trial) failed(what string, err error) {
-	was := t.check
-	t.check = Opens
-	t.leak("", what, "%v", err)
-	t.check = was
-}
-
-func (t *trial) kind() when { return []when{open, one, two}[len(t.closed)] }
-
-// each runs the checks that fit the closed set; report is called behind each with what it found.
-func (t *trial) each(ctx context.Context, report func(check, []Leak)) {
-	if t.seen == nil {
-		turns := t.turns()
-		if len(t.closed) > 1 {
-			turns = 1
-		}
-		seen, err := t.look(ctx, turns, t.closed...)
-		if err != nil {
-			t.failed("session", err)
-			report(check{name: Opens}, t.take())
-			return
-		}
-		t.seen = seen
-	}
-	for _, c := range checks() {
-		if c.when&t.kind() == 0 {
-			continue
-		}
-		t.check = c.name
-		c.run(ctx, t)
-		report(c, t.take())
-	}
-}
-
-func (t *trial) take() []Leak {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := t.leaks
-	t.leaks = nil
-	return out
-}
-
 // Run looks at a suite and fails t for every leak, in subtests named <closed>/<check>.
 func Run(t *testing.T, cfg Config) {
 	t.Helper()
@@ -213,7 +81,7 @@ func Run(t *testing.T, cfg Config) {
 	if len(first) > 0 {
 		return
 	}
-	var found ledgerOfLeaks
+	var found excuses
 	t.Run("closed", func(t *testing.T) {
 		for _, closed := range l.sets() {
 			name := strings.Join(closed, "+")
@@ -262,7 +130,7 @@ func Check(ctx context.Context, cfg Config) ([]Leak, error) {
 	}
 	close(next)
 	wg.Wait()
-	var found ledgerOfLeaks
+	var found excuses
 	for _, some := range leaks {
 		out = append(out, found.excuse(cfg.Allowed, some)...)
 	}
@@ -297,47 +165,4 @@ func (l *lab) trial(closed []string) *trial {
 		t.seen = l.base
 	}
 	return t
-}
-
-// ledgerOfLeaks remembers which allowances excused something.
-type ledgerOfLeaks struct {
-	mu   sync.Mutex
-	used map[int]bool
-}
-
-// excuse drops the leaks that an allowance with a reason meets and returns the others, sorted.
-func (f *ledgerOfLeaks) excuse(allowed []Allowance, leaks []Leak) []Leak {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []Leak
-	for _, l := range leaks {
-		i := slices.IndexFunc(allowed, func(a Allowance) bool { return a.Why != "" && a.excuses(&l) })
-		if i < 0 {
-			out = append(out, l)
-			continue
-		}
-		if f.used == nil {
-			f.used = map[int]bool{}
-		}
-		f.used[i] = true
-	}
-	slices.SortStableFunc(out, func(a, b Leak) int {
-		return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Text, b.Text))
-	})
-	return out
-}
-
-func (f *ledgerOfLeaks) unused(allowed []Allowance) []Leak {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []Leak
-	for i, a := range allowed {
-		switch {
-		case a.Why == "":
-			out = append(out, Leak{Check: Allowances, Where: fmt.Sprintf("Allowed[%d]", i), Text: "has no Why"})
-		case !f.used[i]:
-			out = append(out, Leak{Check: Allowances, Where: fmt.Sprintf("Allowed[%d]", i), Text: "excuses no leak: remove it"})
-		}
-	}
-	return out
 }

@@ -182,9 +182,8 @@ func (t *trial) alike(where, name string, got, typo *message.Result, view *toolv
 // find something, since a search goes by words; but that is something that the view has.
 func (t *trial) finding(name, finder string, got, typo *message.Result, view *toolview.View) {
 	where, m := "search for "+name+" by "+finder, scan(got.Text())
-	count := func(r *message.Result, name string) int { return strings.Count(jsonOf(r), name) }
 	switch {
-	case count(got, name) > count(typo, misspell(name)) && (m.bare[name] || strings.Contains(string(got.Structured), jsonOf(name))):
+	case count(got, name) > count(typo, misspell(name)):
 		t.leak(t.ownerOf(name), where, "finds it")
 	case plain(got, name) != plain(typo, misspell(name)) && !slices.ContainsFunc(names(view), func(n string) bool { return m.bare[n] }):
 		t.leak(t.ownerOf(name), where, "is answered unlike a misspelt name: %s", difference(plain(typo, misspell(name)), plain(got, name)))
@@ -202,8 +201,36 @@ func (t *trial) finding(name, finder string, got, typo *message.Result, view *to
 // plain is an answer without its id, its suggestions and the name that it is about.
 func plain(r *message.Result, name string) string {
 	c := *r
-	c.UseID = ""
-	return strings.ReplaceAll(suggestion.ReplaceAllString(jsonOf(c), ""), name, "NAME")
+	c.UseID, c.Structured = "", nil
+	c.Parts = slices.Clone(r.Parts)
+	for i := range c.Parts {
+		c.Parts[i].Text = blank(suggestion.ReplaceAllString(c.Parts[i].Text, ""), name)
+	}
+	return jsonOf(c) + blank(escaped.ReplaceAllString(string(r.Structured), " "), name)
+}
+
+// escaped are the marks of JSON that would join the word behind them.
+var escaped = regexp.MustCompile(`\\[nrt]`)
+
+// blank puts one word for a name wherever it stands as a word.
+func blank(text, name string) string {
+	return word.ReplaceAllStringFunc(text, func(w string) string {
+		if w == name {
+			return "NAME"
+		}
+		return w
+	})
+}
+
+// count is how often a name stands in an answer as a word.
+func count(r *message.Result, name string) int {
+	n := 0
+	for _, w := range word.FindAllString(r.Text()+" "+escaped.ReplaceAllString(string(r.Structured), " "), -1) {
+		if w == name {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *trial) ownerOf(tool string) string {
@@ -238,10 +265,10 @@ func (t *trial) inner(view *toolview.View, tools []string) {
 func (t *trial) prompts(s *subject, routes []string) {
 	for _, route := range routes {
 		owner := t.routeOwner(route)
-		for _, spelling := range []string{route, owner + ":" + route} {
-			got, typo := t.ask(s, spelling), t.ask(s, misspell(spelling))
-			if strings.ReplaceAll(got, spelling, "NAME") != strings.ReplaceAll(typo, misspell(spelling), "NAME") {
-				t.leak(owner, "route /"+spelling, "is answered unlike a misspelt one: %s", difference(typo, got))
+		for _, prefix := range []string{"", owner + ":"} {
+			got, typo := blank(t.ask(s, prefix+route), route), blank(t.ask(s, prefix+misspell(route)), misspell(route))
+			if got != typo {
+				t.leak(owner, "route /"+prefix+route, "is answered unlike a misspelt one: %s", difference(typo, got))
 			}
 		}
 	}
