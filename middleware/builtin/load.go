@@ -73,10 +73,15 @@ func (s *Setup) agents(o config.Options) error {
 func (s *Setup) build(more []middleware.Middleware) error {
 	opt := options(s.Loaded, s.Catalog)
 	opt.More = more
+	webErr := opt.Web.Check()
+	if webErr != nil {
+		webErr = &meta.Error{Origin: s.Loaded.Settings.Web.Search.Origin, Key: "web.search", Message: webErr.Error()}
+		opt.Web.Search = "" // so that the rest is checked too
+	}
 	suite, err := Suite(opt)
 	lists := lists(s.Loaded.Settings.Tools)
 	_, listErr := toolview.NewFrame(lists)
-	if err := errors.Join(err, listErr); err != nil {
+	if err := errors.Join(err, webErr, listErr); err != nil {
 		return err
 	}
 	s.Diagnostics = append(s.Diagnostics, opt.Permission.Unmatched(suite.Bands())...)

@@ -33,7 +33,9 @@ func compile(list string, rules []Rule) ([]matcher, error) {
 		for name := range strings.SplitSeq(r.Text, "|") {
 			name = strings.TrimSpace(name)
 			if bad := m.add(name); bad != "" {
-				errs = append(errs, fmt.Errorf("permission: %s: permissions.%s: rule %q: %s", r.Origin, list, r.Text, bad))
+				errs = append(errs, fmt.Errorf("permission: %w", &meta.Error{
+					Origin: r.Origin, Key: "permissions." + list, Message: fmt.Sprintf("rule %q: %s", r.Text, bad),
+				}))
 			}
 		}
 		out = append(out, m)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,9 +20,21 @@ type Finding struct {
 	There bool   `json:"there"`
 	// Because says what decided, in words; Origin is where somebody wrote it, if anybody did.
 	Because string      `json:"because"`
-	Origin  meta.Origin `json:"origin,omitzero"`
+	Origin  meta.Origin `json:"-"`
 	// Change is what to write to have it otherwise.
 	Change string `json:"change"`
+}
+
+// MarshalJSON writes the origin flat, as diagnostics do.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	type plain Finding
+	return json.Marshal(struct {
+		plain
+		Layer  string `json:"layer,omitempty"`
+		File   string `json:"file,omitempty"`
+		Line   int    `json:"line,omitempty"`
+		Column int    `json:"column,omitempty"`
+	}{plain(f), f.Origin.Layer, f.Origin.File, f.Origin.Line, f.Origin.Column})
 }
 
 // Explain says of every thing of that name whether the session has it, what decided, and what to write to change it.
