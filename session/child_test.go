@@ -39,10 +39,12 @@ func spawner(agents map[string]toolview.Spawn) middleware.Middleware {
 		func(_ context.Context, _ any, _ *toolview.Call, in of, h toolview.Host) (*message.Result, error) {
 			return h.Spawn(toolview.Spawn{Collect: in.ID, Wait: in.Wait})
 		})
-	return middleware.Middleware{Name: "Spawner", Doc: "delegates", Tools: toolview.MustSet(spawn, collect),
+	return middleware.Middleware{
+		Name: "Spawner", Doc: "delegates", Tools: toolview.MustSet(spawn, collect),
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
 			return &middleware.Instance{Agents: listed(agents)}, nil
-		}}
+		},
+	}
 }
 
 type listed map[string]toolview.Spawn

@@ -98,10 +98,12 @@ func TestHostSwitchesCannotTouchWhatIsClosedOrBringsAGate(t *testing.T) {
 func TestLateDirectToolIsDeferredAndAnnouncedAsNothingInThePrefix(t *testing.T) {
 	live := &toolview.Live{}
 	live.Publish(toolview.MustSet(echo("x__first", 0)))
-	m := middleware.Middleware{Name: "Server", Doc: "publishes tools", Dynamic: "x__",
+	m := middleware.Middleware{
+		Name: "Server", Doc: "publishes tools", Dynamic: "x__",
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
 			return &middleware.Instance{Tools: live}, nil
-		}}
+		},
+	}
 	sc := script.New(script.Say("a"), script.Say("b"), script.Say("c"), script.Say("d"))
 	o := options(t, sc, m, withDeferred("More", echo("Two", 0)), finder())
 	s := open(t, o)
@@ -158,16 +160,20 @@ func TestSearchPairLeavesWithTheLastDeferredTool(t *testing.T) {
 }
 
 func TestRouteAnswersAndAClosedOneIsAnsweredLikeAMisspeltOne(t *testing.T) {
-	r := middleware.Middleware{Name: "Routed", Doc: "has a command", Routes: []middleware.RouteDecl{{Name: "hello", Doc: "greets"}},
+	r := middleware.Middleware{
+		Name: "Routed", Doc: "has a command", Routes: []middleware.RouteDecl{{Name: "hello", Doc: "greets"}},
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
-			return &middleware.Instance{Routes: []middleware.Route{{RouteDecl: middleware.RouteDecl{Name: "hello", Doc: "greets"},
+			return &middleware.Instance{Routes: []middleware.Route{{
+				RouteDecl: middleware.RouteDecl{Name: "hello", Doc: "greets"},
 				Run: func(_ context.Context, args string) (middleware.RouteReply, error) {
 					if args == "model" {
 						return middleware.RouteReply{Prompt: "greet"}, nil
 					}
 					return middleware.RouteReply{Text: "hello " + args}, nil
-				}}}}, nil
-		}}
+				},
+			}}}, nil
+		},
+	}
 	o := options(t, script.New(script.Say("asked"), script.Say("path")), r)
 	s := open(t, o)
 	turn(t, s, "/hello you")

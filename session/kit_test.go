@@ -57,10 +57,12 @@ func finder() middleware.Middleware {
 
 // gate asks judge about every call.
 func gate(name string, judge func(*toolview.Call) middleware.Verdict) middleware.Middleware {
-	return middleware.Middleware{Name: name, Doc: "judges", Gates: true,
+	return middleware.Middleware{
+		Name: name, Doc: "judges", Gates: true,
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
 			return &middleware.Instance{Hooks: middleware.Hooks{Gate: judging(judge)}}, nil
-		}}
+		},
+	}
 }
 
 func judging(judge func(*toolview.Call) middleware.Verdict) func(context.Context, []*toolview.Call, []middleware.Verdict) {
@@ -73,11 +75,13 @@ func judging(judge func(*toolview.Call) middleware.Verdict) func(context.Context
 
 // with makes a middleware of one instance.
 func with(name string, in middleware.Instance) middleware.Middleware {
-	return middleware.Middleware{Name: name, Doc: "a test's", Gates: in.Hooks.Gate != nil,
+	return middleware.Middleware{
+		Name: name, Doc: "a test's", Gates: in.Hooks.Gate != nil,
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
 			c := in
 			return &c, nil
-		}}
+		},
+	}
 }
 
 func suite(t testing.TB, list ...middleware.Middleware) *middleware.Suite {

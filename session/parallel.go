@@ -12,7 +12,6 @@ type crew struct {
 	stop   func() bool // detaches the turn from the session's end
 	jobs   chan func()
 	events chan message.Event
-	idle   int
 	count  int
 }
 

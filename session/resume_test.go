@@ -91,7 +91,8 @@ func TestResumedSessionOpensNoMiddlewareThatItDidNotHave(t *testing.T) {
 func TestResumedMiddlewareGetsItsFrozenPolicyAndItsValues(t *testing.T) {
 	var got []string
 	make := func(policy string) middleware.Middleware {
-		return middleware.Middleware{Name: "Keeper", Doc: "keeps", Policy: json.RawMessage(policy),
+		return middleware.Middleware{
+			Name: "Keeper", Doc: "keeps", Policy: json.RawMessage(policy),
 			Open: func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
 				v, _, err := env.Store.Load(ctx, "k")
 				got = append(got, string(env.Policy)+" "+string(v))
@@ -99,7 +100,8 @@ func TestResumedMiddlewareGetsItsFrozenPolicyAndItsValues(t *testing.T) {
 					err = env.Store.Save(ctx, "k", []byte("kept"))
 				}
 				return &middleware.Instance{}, err
-			}}
+			},
+		}
 	}
 	o := options(t, script.New(), make(`{"mode":"plan"}`))
 	s := open(t, o)

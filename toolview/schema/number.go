@@ -64,7 +64,7 @@ func (n number) rat() *big.Rat {
 // integral reports whether the digits mean an integer: 1, 1.0 and 1e2 do. Exponents beyond
 // 400 do not, whatever they mean.
 func integral(lit []byte) bool {
-	if bytes.IndexAny(lit, ".eE") < 0 {
+	if !bytes.ContainsAny(lit, ".eE") {
 		return true
 	}
 	r := number{lit: lit}.rat()
@@ -73,7 +73,7 @@ func integral(lit []byte) bool {
 
 // integer returns the usual spelling of an integral number: 1.0 becomes 1.
 func integer(lit []byte) []byte {
-	if bytes.IndexAny(lit, ".eE") < 0 {
+	if !bytes.ContainsAny(lit, ".eE") {
 		return lit
 	}
 	r := number{lit: lit}.rat()
