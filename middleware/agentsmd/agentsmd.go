@@ -53,15 +53,9 @@ func open(env middleware.Env, o Options) *middleware.Instance {
 		}
 	}
 	var parts []string
-	var facts []middleware.Fact
 	for _, d := range found {
 		parts = append(parts, d.head+"\n\n"+d.text)
-		facts = append(facts, middleware.Fact{
-			Surface: "guidance", Name: d.name, Owner: Name, Doc: d.whose, Detail: fmt.Sprintf("%d bytes", d.size),
-		})
 	}
-	return &middleware.Instance{
-		Vars:  map[string]string{"guidance": strings.Join(parts, "\n\n")},
-		Facts: func() []middleware.Fact { return facts },
-	}
+	// What was read is told by the segment alone, which is frozen: a fact would change when the files do.
+	return &middleware.Instance{Vars: map[string]string{"guidance": strings.Join(parts, "\n\n")}}
 }

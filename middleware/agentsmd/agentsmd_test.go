@@ -97,12 +97,10 @@ func TestUsersOwnGuidanceStandsBeforeTheProjects(t *testing.T) {
 	require.Empty(t, notices)
 
 	require.NoError(t, os.WriteFile(filepath.Join(home, "AGENTS.md"), []byte("own\r\n"), 0o600))
-	text, notices, inst := guidance(t, files("AGENTS.md", "project"), agentsmd.Options{Home: home})
+	text, notices, _ = guidance(t, files("AGENTS.md", "project"), agentsmd.Options{Home: home})
 	require.Equal(t, "From the user's own `AGENTS.md`, for every project:\n\nown\n\nFrom the project's `AGENTS.md`:\n\nproject", text)
 	require.NotContains(t, text, home)
 	require.Empty(t, notices)
-	require.Len(t, inst.Facts(), 2)
-	require.Equal(t, agentsmd.Name, inst.Facts()[1].Owner)
 }
 
 func TestLinkOutOfTheProjectIsRefused(t *testing.T) {

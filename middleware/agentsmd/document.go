@@ -21,8 +21,7 @@ const (
 
 // document is one file of guidance as the prompt shows it.
 type document struct {
-	name, whose, head, text string
-	size                    int64
+	name, head, text string
 }
 
 // project reads the project's guidance. AGENTS.md is the name that tools share, so it goes before CLAUDE.md; either may
@@ -46,7 +45,6 @@ func project(files fs.FS, notice func(string, ...any)) (document, bool) {
 	default:
 		return document{}, false
 	}
-	first.whose = "the project's"
 	first.head = fmt.Sprintf("From the project's `%s`:", first.name)
 	return first, true
 }
@@ -54,7 +52,6 @@ func project(files fs.FS, notice func(string, ...any)) (document, bool) {
 // own reads the user's AGENTS.md. The folder is the user's, so a link there may lead anywhere.
 func own(home string, notice func(string, ...any)) (document, bool) {
 	d, ok := read(os.DirFS(home), agents, filepath.Join(home, agents), notice)
-	d.whose = "the user's own, for every project"
 	d.head = fmt.Sprintf("From the user's own `%s`, for every project:", agents)
 	return d, ok
 }
@@ -88,7 +85,7 @@ func read(files fs.FS, name, label string, notice func(string, ...any)) (documen
 		notice("%s has %d bytes: only its first %d are in the prompt", label, size, len(text))
 		text += fmt.Sprintf("\n\n[`%s` goes on: %d bytes, of which %d are shown here]", name, size, len(text))
 	}
-	return document{name: name, text: text, size: size}, true
+	return document{name: name, text: text}, true
 }
 
 // head returns at most maxBytes of a regular file, and how large it is.
