@@ -69,8 +69,10 @@ var errPlanted = errors.New("closuretest: this Open is to fail")
 
 // broken creates a session in which the Open before the i-th middleware fails.
 func (t *trial) broken(ctx context.Context, i int) {
-	bad := middleware.Middleware{Name: "ClosuretestFails", Doc: "Fails.",
-		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) { return nil, errPlanted }}
+	bad := middleware.Middleware{
+		Name: "ClosuretestFails", Doc: "Fails.",
+		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) { return nil, errPlanted },
+	}
 	suite, err := middleware.NewSuite(slices.Insert(slices.Clone(t.list), i, bad)...)
 	if err != nil {
 		t.failed("suite", err)
@@ -116,7 +118,7 @@ func (t *trial) reversed(led *ledger) {
 }
 
 // settling bounds how long goroutines may take to notice that their session is closed.
-const settling = time.Second
+const settling = 2 * time.Second
 
 // quiet runs f and reports the goroutines that were started in it and stay.
 func (t *trial) quiet(ctx context.Context, what string, f func(context.Context)) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,31 @@ func filter(leaks []closuretest.Leak, checks ...string) []closuretest.Leak {
 		}
 	}
 	return out
+}
+
+func TestToolThatTheConfigurationKnowsToNameToolsIsTried(t *testing.T) {
+	list := append(healthy(), middleware.Middleware{Name: "Code", Doc: "Runs code.", Tools: toolview.MustSet(
+		leaf("RunScript", "Runs code.", 0, func(_ context.Context, in noteArgs) string {
+			if in.Text == "TakeNote()" {
+				return "ran it"
+			}
+			return "error: " + strings.TrimSuffix(in.Text, "()") + " is not defined"
+		}))})
+	check := func(ways func(string) []closuretest.Way) []closuretest.Leak {
+		leaks, err := closuretest.Check(t.Context(), closuretest.Config{Middlewares: list, Turns: 1, Ways: ways})
+		require.NoError(t, err)
+		return leaks
+	}
+	require.Empty(t, check(nil))
+	leaks := check(func(tool string) []closuretest.Way {
+		return []closuretest.Way{{Tool: "RunScript", Args: `{"text":"` + tool + `()"}`}}
+	})
+	require.NotEmpty(t, leaks)
+	for _, l := range leaks {
+		require.Equal(t, closuretest.Unreachable, l.Check)
+		require.Equal(t, "Notes", l.Owner)
+		require.Contains(t, l.Where, "TakeNote by RunScript")
+	}
 }
 
 func TestOnlyNamesMiddlewaresOfTheSuite(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt/message"
-	"github.com/metaharness/peri/session/provider/script"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -32,7 +31,7 @@ func isolated(ctx context.Context, t *trial) {
 		root, err := t.folder()
 		if err == nil {
 			var s *subject
-			if s, err = t.open(ctx, setup{closed: closed, root: root, steps: []script.Step{}}); err == nil {
+			if s, err = t.open(ctx, setup{closed: closed, root: root}); err == nil {
 				all = append(all, s)
 				return s
 			}

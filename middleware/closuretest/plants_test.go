@@ -68,8 +68,10 @@ func mentions() map[string]plant {
 	}
 	run := func(context.Context, noteArgs) string { return "ok" }
 	schema := func(json string) toolview.Tool {
-		return toolview.Tool{Decl: toolview.Decl{Name: "Say"}, Doc: "Says.", Schema: []byte(json),
-			Run: func(context.Context, *toolview.Call) (*message.Result, error) { return message.Say("ok"), nil }}
+		return toolview.Tool{
+			Decl: toolview.Decl{Name: "Say"}, Doc: "Says.", Schema: []byte(json),
+			Run: func(context.Context, *toolview.Call) (*message.Result, error) { return message.Say("ok"), nil },
+		}
 	}
 	titled := leaf("Say", "Says.", 0, run)
 	titled.Title = "Say, then TakeNote"

@@ -60,10 +60,12 @@ func notes() middleware.Middleware {
 			n := &notebook{}
 			return &middleware.Instance{
 				State: n, Vars: map[string]string{"who": "the user"},
-				Routes: []middleware.Route{{RouteDecl: middleware.RouteDecl{Name: "notes", Doc: "Shows the notes."},
+				Routes: []middleware.Route{{
+					RouteDecl: middleware.RouteDecl{Name: "notes", Doc: "Shows the notes."},
 					Run: func(context.Context, string) (middleware.RouteReply, error) {
 						return middleware.RouteReply{Text: strings.Join(n.all(), "\n") + "."}, nil
-					}}},
+					},
+				}},
 				Contribute: func(_ context.Context, _ *middleware.Step, t *prompt.Tail) error {
 					t.Add(fmt.Sprintf("There are %d notes so far.", len(n.all())))
 					return nil

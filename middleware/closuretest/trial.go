@@ -25,7 +25,9 @@ func (t *trial) leak(owner, where, format string, args ...any) {
 }
 
 // failed reports that the kit could not look.
-func (t *trial) failed(what string, err error) { t.add(Leak{Check: Opens, Where: what, Text: err.Error()}) }
+func (t *trial) failed(what string, err error) {
+	t.add(Leak{Check: Opens, Where: what, Text: err.Error()})
+}
 
 // add keeps one of each leak; it is safe for concurrent use.
 func (t *trial) add(l Leak) {

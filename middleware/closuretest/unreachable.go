@@ -95,8 +95,13 @@ func (t *trial) ways(name string) []Way {
 			out = append(out, Way{e.Tool.Name, args})
 		}
 	}
-	if t.cfg.Ways != nil {
-		out = append(out, t.cfg.Ways(name)...)
+	if t.cfg.Ways == nil {
+		return out
+	}
+	for _, w := range t.cfg.Ways(name) {
+		if _, ok := t.seen.view.Lookup(w.Tool); ok {
+			out = append(out, w)
+		}
 	}
 	return out
 }
