@@ -51,11 +51,16 @@ func (c *Call) Agent() string { return c.view.policy.Agent }
 // View is the view that made the call.
 func (c *Call) View() *View { return c.view }
 
-// Subjects is what the call touches, as its tool's owner computes it.
-func (c *Call) Subjects() ([]Subject, error) {
+// Subjects is what the call touches, as its tool's owner computes it. A panic of the owner's is an error.
+func (c *Call) Subjects() (all []Subject, err error) {
 	if c.entry.Tool.Subjects == nil {
 		return nil, nil
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			all, err = nil, fmt.Errorf("toolview: %s: subjects of %s: panic: %v", c.Owner(), c.Name(), p)
+		}
+	}()
 	return c.entry.Tool.Subjects(c.Args())
 }
 
@@ -125,7 +130,7 @@ func (v *View) Means(name string, args json.RawMessage) string {
 		if err != nil {
 			return ""
 		}
-		if e, ok = v.Lookup(inner.Name); !ok {
+		if e, ok = v.Lookup(inner.Name); !ok || e.Tool.Unwrap != nil {
 			return ""
 		}
 	}
@@ -171,7 +176,7 @@ func (v *View) arguments(t *Tool, args json.RawMessage) (string, *message.Result
 // Unknown is the answer to a name that the view does not hold: a function of the name and the view alone.
 func (v *View) Unknown(name string) *message.Result {
 	if len(name) > 100 {
-		name = name[:100] + "…"
+		name = strings.ToValidUTF8(name[:100], "") + "…"
 	}
 	var names []string
 	for e := range v.All() {

@@ -24,14 +24,6 @@ type Band struct {
 	Closed string
 }
 
-// now is the set that the band publishes at this moment.
-func (b *Band) now() *Set {
-	if b.Source != nil {
-		return b.Source.Tools()
-	}
-	return b.Set
-}
-
 // Deriver makes the views of one session, one after another. It is not safe for concurrent use; the views are.
 type Deriver struct {
 	bands   []Band
@@ -79,30 +71,51 @@ func (d *Deriver) derive() *View {
 		d.order = d.view.Order()
 	}
 	v := &View{policy: d.policy, parent: d.parent, bands: d.bands, closed: d.closed, order: d.order}
+	v.sets = d.offered(v)
+	v.finders = v.way()
 	v.live = make([]shown, 0, len(d.bands))
-	dyn := 0
+	var known map[string]bool
 	for i := range d.bands {
-		b, set := &d.bands[i], d.bands[i].Set
-		if b.Source != nil {
-			set = v.declared(b, d.last[dyn])
-			dyn++
-		}
-		kept := d.filter(v, b, set)
-		if kept.Len() == 0 {
-			continue
-		}
-		// A tool that its owner publishes as direct after the first view would move the prefix: it is deferred.
-		if b.Source != nil && !b.Deferred && d.order != nil && !d.policy.LateDirect {
-			known := kept.where(func(t *Tool) bool { return slices.Contains(d.order, t.Name) })
-			late := kept.where(func(t *Tool) bool { return !slices.Contains(d.order, t.Name) })
-			v.show(b, known, false)
-			v.show(b, late, true)
+		b := &d.bands[i]
+		kept := d.filter(v, b, v.sets[i])
+		// A tool that its owner publishes as direct after the first view would move the prefix: it is deferred, if
+		// there is a way to deferred tools.
+		if b.Source != nil && !b.Deferred && d.order != nil && !d.policy.LateDirect && v.finders {
+			if known == nil {
+				known = index(d.order)
+			}
+			v.show(b, kept.where(func(t *Tool) bool { return known[t.Name] || t.Finder }), false)
+			v.show(b, kept.where(func(t *Tool) bool { return !known[t.Name] && !t.Finder }), true)
 			continue
 		}
 		v.show(b, kept, b.Deferred)
 	}
 	v.settle()
 	return v
+}
+
+// offered is what every band offers in this view, parallel to bands: its static set, or what its source published less
+// what it may not. A view never asks a source again, so that it stays a function of what it was derived from.
+func (d *Deriver) offered(v *View) []*Set {
+	sets := make([]*Set, len(d.bands))
+	var taken map[string]bool
+	if len(d.dynamic) > 0 {
+		taken = map[string]bool{}
+	}
+	for i := range d.bands {
+		if b := &d.bands[i]; b.Source == nil {
+			sets[i] = b.Set
+			if taken != nil {
+				for _, t := range b.Set.All() {
+					taken[t.Name] = true
+				}
+			}
+		}
+	}
+	for k, at := range d.dynamic {
+		sets[at] = v.declared(&d.bands[at], d.last[k], taken)
+	}
+	return sets
 }
 
 // filter is the one decision of which tools of a set are visible.
@@ -119,21 +132,44 @@ func (d *Deriver) filter(v *View, b *Band, set *Set) *Set {
 	})
 }
 
-// declared drops what a source publishes outside the names that its owner may use.
-func (v *View) declared(b *Band, set *Set) *Set {
-	ok := func(t *Tool) bool {
-		if _, is := b.Set.Lookup(t.Name); is {
+// declared drops what a source publishes outside the names that its owner may use, and names that another band has.
+func (v *View) declared(b *Band, set *Set, taken map[string]bool) *Set {
+	return set.where(func(t *Tool) bool {
+		x := Explanation{Name: t.Name, Owner: b.Owner, Gate: GateExists}
+		switch {
+		case !b.may(t):
+			x.Rule = "its owner publishes it without having declared it"
+		case taken[t.Name]:
+			x.Rule = "its owner publishes it a second time"
+		default:
+			taken[t.Name] = true
 			return true
 		}
-		return b.Prefix != "" && strings.HasPrefix(t.Name, b.Prefix)
+		v.smuggled = append(v.smuggled, x)
+		return false
+	})
+}
+
+// may reports whether a source may publish a tool. Its aliases are names too: under a foreign one it would be called,
+// or pass an allow list, in the place of a tool that is not there. A finder passes allow lists, so it must be declared.
+func (b *Band) may(t *Tool) bool {
+	prefixed := func(name string) bool { return b.Prefix != "" && strings.HasPrefix(name, b.Prefix) }
+	static, is := b.Set.Lookup(t.Name)
+	if !is && !prefixed(t.Name) || t.Finder && (b.Deferred || !is || !static.Finder) {
+		return false
 	}
-	kept := set.where(ok)
-	if kept.Len() < set.Len() {
-		for _, t := range set.tools {
-			if !ok(t) {
-				v.smuggled = append(v.smuggled, Explanation{Name: t.Name, Owner: b.Owner})
-			}
+	for _, a := range t.Aliases {
+		if !prefixed(a) && !(is && slices.Contains(static.Aliases, a)) {
+			return false
 		}
 	}
-	return kept
+	return true
+}
+
+func index(names []string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
 }

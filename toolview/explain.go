@@ -30,24 +30,23 @@ type Explanation struct {
 	Origin meta.Origin `json:"origin,omitzero"`
 }
 
+// gateAbove stands for the gate of the parent's view that stopped a tool; explanations ask that view which it was.
+const gateAbove Gate = "above"
+
 // decide asks the gates about one tool of one live band. "" = visible.
 func (v *View) decide(b *Band, t *Tool) (Gate, Selector) {
-	if b.Unsupported != "" {
-		return GateSupported, Selector{Text: b.Unsupported}
-	}
 	if v.parent != nil && !b.Brought && !t.Finder {
 		if _, ok := v.parent.named(t.Name, b.Owner); !ok {
-			above := v.parent.Explain(t.Name)
-			if above.Gate == "" {
-				above.Gate, above.Rule = GateExists, "the parent's view lacks it"
-			}
-			return above.Gate, Selector{Text: above.Rule, Origin: above.Origin}
+			return gateAbove, Selector{}
 		}
 	}
 	if gate, s := v.policy.judge(b, t); gate != "" {
 		return gate, s
 	}
-	if t.Unsupported != "" {
+	switch {
+	case b.Unsupported != "":
+		return GateSupported, Selector{Text: b.Unsupported}
+	case t.Unsupported != "":
 		return GateSupported, Selector{Text: t.Unsupported}
 	}
 	return "", Selector{}
@@ -68,22 +67,44 @@ func (v *View) Explain(name string) Explanation {
 	if e, ok := v.Lookup(name); ok {
 		return Explanation{Name: e.Tool.Name, Owner: e.Owner, Visible: true, Deferred: e.Deferred}
 	}
-	for i := range v.bands {
-		b := &v.bands[i]
-		if t := find(b.now(), name); t != nil {
-			return v.explain(b, t)
+	for _, by := range []func(*Set, string) *Tool{exactly, foldedName, foldedAlias} {
+		for i := range v.bands {
+			b := &v.bands[i]
+			if t := by(v.sets[i], name); t != nil {
+				return v.explain(b, t)
+			}
+			if b.Source == nil {
+				continue
+			}
+			if t := by(b.Set, name); t != nil {
+				return v.withheld(b, t)
+			}
 		}
-		if t := find(b.Set, name); t != nil {
-			return Explanation{Name: t.Name, Owner: b.Owner, Gate: GateSupported, Rule: "its owner does not offer it now"}
+		for i := range v.closed {
+			if t := by(v.closed[i].Set, name); t != nil {
+				return shut(&v.closed[i], t)
+			}
 		}
 	}
-	for i := range v.closed {
-		b := &v.closed[i]
-		if t := find(b.Set, name); t != nil {
-			return Explanation{Name: t.Name, Owner: b.Owner, Gate: GateExists, Rule: b.Closed}
+	for _, x := range v.smuggled {
+		if strings.EqualFold(x.Name, name) {
+			return x
 		}
 	}
 	return Explanation{Name: name, Gate: GateExists, Rule: "no middleware of this session declares it"}
+}
+
+func shut(b *Band, t *Tool) Explanation {
+	return Explanation{Name: t.Name, Owner: b.Owner, Gate: GateExists, Rule: b.Closed}
+}
+
+// withheld explains a declared tool that its owner's source does not publish.
+func (v *View) withheld(b *Band, t *Tool) Explanation {
+	x := v.explain(b, t)
+	if !x.Visible && x.Gate == GateSupported {
+		x.Rule, x.Origin = "its owner does not offer it now", meta.Origin{}
+	}
+	return x
 }
 
 func (v *View) explain(b *Band, t *Tool) Explanation {
@@ -96,43 +117,79 @@ func (v *View) explain(b *Band, t *Tool) Explanation {
 	gate, s := v.decide(b, t)
 	x.Gate, x.Rule, x.Origin = gate, s.Text, s.Origin
 	switch {
+	case gate == gateAbove:
+		above := v.parent.Explain(t.Name)
+		x.Gate, x.Rule, x.Origin = above.Gate, above.Rule, above.Origin
+		if x.Gate == "" {
+			x.Gate, x.Rule = GateExists, "the parent's view lacks it"
+		}
 	case gate != "":
 	case t.Finder:
-		x.Gate, x.Rule = GateSupported, "no deferred tool is there to be found"
-	case b.Deferred && !v.finders:
-		x.Gate, x.Rule = GateSupported, fmt.Sprintf("it is deferred, tool search is not there, and tools.without_search is %q", v.policy.WithoutSearch)
+		x.Gate, x.Rule = GateSupported, v.astray()
+	default:
+		x.Gate = GateSupported
+		x.Rule = fmt.Sprintf("it is deferred, tool search is not there, and tools.without_search is %q", v.policy.WithoutSearch)
 	}
 	return x
+}
+
+// astray says why a finder that no gate stops is not there.
+func (v *View) astray() string {
+	switch {
+	case v.finders:
+		return "no deferred tool is there to be found"
+	case v.parent != nil && !v.parent.finders:
+		return "the parent has no tool search"
+	}
+	return "another tool of the search is not there"
 }
 
 // Hidden lists every declared tool that the view does not hold, closed ones included, in the order of the chain.
 func (v *View) Hidden() []Explanation {
 	var out []Explanation
+	add := func(x Explanation) {
+		if !x.Visible {
+			out = append(out, x)
+		}
+	}
 	for i := range v.bands {
-		for _, t := range v.bands[i].now().All() {
-			if x := v.explain(&v.bands[i], t); !x.Visible {
-				out = append(out, x)
+		b, offered := &v.bands[i], v.sets[i]
+		for _, t := range offered.All() {
+			add(v.explain(b, t))
+		}
+		if b.Source == nil {
+			continue
+		}
+		for _, t := range b.Set.All() {
+			if _, there := offered.Lookup(t.Name); !there {
+				add(v.withheld(b, t))
 			}
 		}
 	}
 	for i := range v.closed {
 		for _, t := range v.closed[i].Set.All() {
-			out = append(out, Explanation{Name: t.Name, Owner: v.closed[i].Owner, Gate: GateExists, Rule: v.closed[i].Closed})
+			out = append(out, shut(&v.closed[i], t))
 		}
 	}
 	return out
 }
 
-func find(s *Set, name string) *Tool {
-	if s == nil {
-		return nil
-	}
-	for _, t := range s.tools {
+func exactly(s *Set, name string) *Tool {
+	t, _ := s.Lookup(name)
+	return t
+}
+
+func foldedName(s *Set, name string) *Tool {
+	for _, t := range s.All() {
 		if strings.EqualFold(t.Name, name) {
 			return t
 		}
 	}
-	for _, t := range s.tools {
+	return nil
+}
+
+func foldedAlias(s *Set, name string) *Tool {
+	for _, t := range s.All() {
 		for _, a := range t.Aliases {
 			if strings.EqualFold(a, name) {
 				return t

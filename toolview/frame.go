@@ -3,6 +3,8 @@ package toolview
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/meta"
@@ -40,7 +42,7 @@ type list struct {
 // NewFrame compiles lists. A selector that this grammar does not know is an error that names its place: it is never
 // dropped, since dropping one from a deny list would open what it closes.
 func NewFrame(l Lists) (*Frame, error) {
-	f := &Frame{lists: l}
+	f := &Frame{}
 	var errs []error
 	add := func(sel []Selector, deny bool) list {
 		c, err := compile(sel, deny)
@@ -50,9 +52,12 @@ func NewFrame(l Lists) (*Frame, error) {
 		return c
 	}
 	for _, a := range l.Allow {
-		f.allow = append(f.allow, add(a, false))
+		c := add(a, false)
+		f.allow = append(f.allow, c)
+		f.lists.Allow = append(f.lists.Allow, c.of)
 	}
 	f.deny = add(l.Deny, true)
+	f.lists.Deny = f.deny.of
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -68,7 +73,7 @@ func (f *Frame) Lists() Lists {
 }
 
 func compile(sel []Selector, deny bool) (list, error) {
-	c := list{exact: make(map[string]int, len(sel)), all: -1, of: sel}
+	c := list{exact: make(map[string]int, len(sel)), all: -1, of: slices.Clone(sel)}
 	var errs []error
 	for i, s := range sel {
 		text := strings.TrimSpace(s.Text)
@@ -81,8 +86,8 @@ func compile(sel []Selector, deny bool) (list, error) {
 			}
 		case text == "":
 			errs = append(errs, fmt.Errorf("%s: an empty selector: name a tool, or remove the entry", s.Origin))
-		case strings.ContainsAny(text, "*?[]()|:/ "):
-			errs = append(errs, fmt.Errorf("%s: selector %q: patterns and scopes are not known here: write a tool's name, a family, @Owner, * or **", s.Origin, s.Text))
+		case !legalName(strings.TrimPrefix(text, "@")):
+			errs = append(errs, fmt.Errorf("%s: selector %q: patterns and scopes are not known here: write one tool's name, a family, @Owner, * or **", s.Origin, s.Text))
 		default:
 			c.exact[strings.ToLower(text)] = i
 		}
@@ -144,24 +149,28 @@ func (f *Frame) Unmatched(known []Band) []meta.Diagnostic {
 	if f.free() {
 		return nil
 	}
-	words := map[string]bool{}
+	words := map[string]string{} // lower case → as its owner spells it
+	know := func(w string) {
+		if l := strings.ToLower(w); w != "" && words[l] == "" {
+			words[l] = w
+		}
+	}
 	for _, b := range known {
-		words[strings.ToLower("@"+b.Owner)] = true
+		know("@" + b.Owner)
 		for _, t := range b.Set.All() {
-			for _, w := range append([]string{t.Name, t.Family}, t.Aliases...) {
-				words[strings.ToLower(w)] = true
+			know(t.Name)
+			know(t.Family)
+			for _, a := range t.Aliases {
+				know(a)
 			}
 		}
 	}
-	candidates := make([]string, 0, len(words))
-	for w := range words {
-		candidates = append(candidates, w)
-	}
+	candidates := slices.Sorted(maps.Values(words))
 	var out []meta.Diagnostic
 	report := func(where string, c *list) {
 		for _, s := range c.of {
 			text := strings.ToLower(strings.TrimSpace(s.Text))
-			if text == "*" || text == "**" || words[text] {
+			if text == "*" || text == "**" || words[text] != "" {
 				continue
 			}
 			d := meta.Diagnostic{

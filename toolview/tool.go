@@ -4,6 +4,7 @@
 package toolview
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -209,7 +210,8 @@ func (t *Tool) check() error {
 	if n != 1 {
 		return fmt.Errorf("tool %s sets %d of Run, Flow and Unwrap: exactly one is needed", t.Name, n)
 	}
-	if t.compiled != nil {
+	// What the model is shown is what is checked, also when Schema was replaced after New.
+	if t.compiled != nil && bytes.Equal(t.Schema, t.compiled.JSON()) {
 		return nil
 	}
 	compiled, err := schema.Compile(t.Schema)

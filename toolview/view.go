@@ -15,6 +15,7 @@ type View struct {
 	policy *Policy
 	parent *View
 	bands  []Band
+	sets   []*Set // what each band offers, parallel to bands
 	closed []Band
 	live   []shown
 	order  []string // the wire order so far; nil for a session's first view
@@ -50,21 +51,29 @@ func (v *View) show(b *Band, set *Set, deferred bool) {
 	}
 }
 
-// settle decides about finders and deferred tools, which depend on each other.
-func (v *View) settle() {
-	finders, lost := 0, false
+// way reports whether there is a way to deferred tools: finders, each of them visible but for an allow list, here and in
+// every view above.
+func (v *View) way() bool {
+	found := false
 	for i := range v.bands {
-		if b := &v.bands[i]; b.now() != nil && b.now().finders {
-			for _, t := range b.now().tools {
-				if t.Finder {
-					finders++
-					gate, _ := v.decide(b, t)
-					lost = lost || gate != "" || b.Unsupported != ""
-				}
+		if v.sets[i] == nil || !v.sets[i].finders {
+			continue
+		}
+		for _, t := range v.sets[i].tools {
+			if !t.Finder {
+				continue
 			}
+			if gate, _ := v.decide(&v.bands[i], t); gate != "" {
+				return false
+			}
+			found = true
 		}
 	}
-	v.finders = finders > 0 && !lost && (v.parent == nil || v.parent.finders)
+	return found && (v.parent == nil || v.parent.finders)
+}
+
+// settle decides about finders and deferred tools, which depend on each other.
+func (v *View) settle() {
 	for i := range v.live {
 		if v.live[i].deferred {
 			v.deferred += v.live[i].set.Len()
@@ -186,10 +195,7 @@ func (v *View) arrange() {
 // lets a resumed one send the same bytes.
 func (v *View) Order() []string {
 	order := slices.Clone(v.order)
-	known := make(map[string]bool, len(order))
-	for _, n := range order {
-		known[n] = true
-	}
+	known := index(order)
 	for _, t := range v.Direct() {
 		if !known[t.Name] {
 			order = append(order, t.Name)
@@ -218,7 +224,8 @@ func (v *View) Deferred() iter.Seq[Entry] {
 // Fallen counts the deferred tools for which no finder is there: they are direct, or hidden if the policy says so.
 func (v *View) Fallen() int { return v.fallen }
 
-// Smuggled lists the tools that a source published under names that its owner did not declare. They are in no view.
+// Smuggled lists the tools that a source published without having declared them, or twice, with the reason. They are in
+// no view.
 func (v *View) Smuggled() []Explanation { return v.smuggled }
 
 // HasAny reports whether one of the names is visible. An empty list asks for nothing and is met.
