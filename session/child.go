@@ -228,10 +228,13 @@ func (s *Session) Agent(ctx context.Context, name string) (*Session, error) {
 
 // run takes one turn of the child and makes its answer a result.
 func (k *child) run(ctx context.Context, prompt string, forward func(message.Event)) *message.Result {
-	if !k.s.turn.TryLock() {
+	if !k.s.turn.begin() {
 		return message.Fail(fmt.Sprintf("agent run %s is still busy", k.s.id))
 	}
-	defer k.s.turn.Unlock()
+	defer k.s.rest(ctx)
+	if k.s.closed.Load() {
+		return message.Fail(ErrClosed.Error())
+	}
 	err := k.s.take(ctx, Text(prompt), func(e message.Event, err error) bool {
 		if err == nil {
 			forward(e)

@@ -108,6 +108,8 @@ func (rt *local) yield(e message.Event, err error) {
 			rt.cancel()
 		}
 	}()
+	rt.s.turn.enter()
+	defer rt.s.turn.leave()
 	if rt.out(e, err) {
 		rt.silent = false
 	} else {

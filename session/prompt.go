@@ -13,15 +13,15 @@ import (
 // turn; on every path each use of the model has its one result in the transcript. An error is yielded last, once.
 func (s *Session) Prompt(ctx context.Context, in Input) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
+		if !s.turn.begin() {
+			yield(message.Event{}, ErrBusy)
+			return
+		}
+		defer s.rest(ctx)
 		if s.closed.Load() {
 			yield(message.Event{}, ErrClosed)
 			return
 		}
-		if !s.turn.TryLock() {
-			yield(message.Event{}, ErrBusy)
-			return
-		}
-		defer s.turn.Unlock()
 		s.take(ctx, in, yield)
 	}
 }

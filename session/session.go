@@ -36,7 +36,7 @@ type Session struct {
 
 	journal journal
 
-	turn    sync.Mutex            // held while a turn runs
+	turn    turns
 	wrap    func(Runtime) Runtime // around every turn's runtime; tests set it
 	history []*message.Message
 	started bool
@@ -54,9 +54,9 @@ type Session struct {
 	people  *semaphore.Weighted // one request to a person at a time, in the whole tree
 	ctx     context.Context     // ends when the session closes; background children live in it
 	cancel  context.CancelFunc
-	closing sync.Once
 	closed  atomic.Bool
-	closeIt error
+	closing sync.Once
+	shutErr error
 }
 
 // ErrBusy is what Prompt answers while another turn runs, ErrClosed what a closed session answers.
@@ -212,26 +212,4 @@ func (s *Session) Messages() []*message.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*message.Message(nil), s.history...)
-}
-
-// Close ends the session: it cancels and awaits what runs in the background, runs the end hooks and closes the chain in
-// reverse. A session that owns children closes them first. It is idempotent and joins the errors.
-func (s *Session) Close(ctx context.Context) error {
-	s.closing.Do(func() {
-		s.closed.Store(true)
-		if s.cancel != nil {
-			s.cancel()
-		}
-		s.turn.Lock()
-		defer s.turn.Unlock()
-		errs := []error{s.kids.close(ctx)}
-		if s.chain != nil {
-			if s.started {
-				s.chain.End(ctx)
-			}
-			errs = append(errs, s.chain.Close(ctx))
-		}
-		s.closeIt = errors.Join(errs...)
-	})
-	return s.closeIt
 }

@@ -115,7 +115,7 @@ func account(r *middleware.Request, called bool, results []string) string {
 		deferred++
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The offline model was given %d tools (%d more to be found), %d segments, %d messages and %d notes behind them.",
+	fmt.Fprintf(&b, "The offline model was given %d tools (%d more to be found), %d segments, messages: %d, notes behind them: %d.",
 		len(r.View.Direct()), deferred, segments, len(r.Messages), len(r.Tail))
 	if !called {
 		b.WriteString(" It cannot think: write a line `call TOOL JSON` to have a tool called.")
