@@ -26,8 +26,8 @@ func (p *program) inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect",
 		Short: "Show what a session created here, now, would be",
-		Long: "Shows what a session created here, now, would be, with a person at the terminal. It opens the chain and closes it\n" +
-			"again; no hook runs and no model is called.",
+		Long: "Shows what a session created here, now, would be, with a person at the terminal.\n" +
+			"It opens the chain and closes it again; no hook runs and no model is called.",
 		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return p.inspect(c.Context(), o) },
 	}
@@ -36,9 +36,9 @@ func (p *program) inspectCommand() *cobra.Command {
 	f.BoolVar(&o.facts, "facts", false, "every fact, one a line: surface name owner detail")
 	f.BoolVar(&o.prompt, "prompt", false, "the system prompt exactly, with the cache boundary between its blocks")
 	f.BoolVar(&o.closed, "closed", false, "open nothing: only what the settings and the suite's constants say")
-	f.StringSliceVar(&o.without, "without", nil, "middlewares to close for this look")
-	f.StringSliceVar(&o.with, "with", nil, "middlewares to open for this look")
-	f.StringVar(&o.agent, "agent", "", "a child session of that agent instead")
+	f.StringSliceVar(&o.without, "without", nil, "close `M[,M]` for this look")
+	f.StringSliceVar(&o.with, "with", nil, "open `M[,M]` for this look")
+	f.StringVar(&o.agent, "agent", "", "a child session of the agent `NAME` instead")
 	c.MarkFlagsMutuallyExclusive("json", "facts", "prompt")
 	c.MarkFlagsMutuallyExclusive("closed", "facts")
 	c.MarkFlagsMutuallyExclusive("closed", "prompt")

@@ -68,9 +68,9 @@ func (p *program) command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	flags := c.PersistentFlags()
-	flags.StringVar(&p.root, "root", "", "the project's folder (default: found from here)")
-	flags.StringVar(&p.home, "home", "", "the user's folder (default: $PERI_HOME, ~/.peri)")
-	flags.StringArrayVar(&p.set, "set", nil, "a setting of the highest layer but the administrator's, such as meta.WebMiddleware=false; repeatable")
+	flags.StringVar(&p.root, "root", "", "the project's folder, `DIR` (default: found from here)")
+	flags.StringVar(&p.home, "home", "", "the user's folder, `DIR` (default: $PERI_HOME, ~/.peri)")
+	flags.StringArrayVar(&p.set, "set", nil, "a setting above all files but the administrator's, `KEY=VALUE`, such as meta.WebMiddleware=false; repeatable")
 	c.AddCommand(
 		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
 		p.agentsCommand(), p.trustCommand(), p.schemaCommand(),

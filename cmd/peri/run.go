@@ -26,7 +26,7 @@ func (p *program) runCommand() *cobra.Command {
 		RunE:    func(c *cobra.Command, args []string) error { return p.prompted(c.Context(), args[0], mode) },
 	}
 	c.Flags().BoolVar(&p.json, "json", false, "events, one object a line")
-	c.Flags().StringVar(&mode, "mode", "", "the permission mode: default, acceptEdits, plan, bypass, dontAsk")
+	c.Flags().StringVar(&mode, "mode", "", "the permission `MODE`: default, acceptEdits, plan, bypass, dontAsk")
 	return c
 }
 

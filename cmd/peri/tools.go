@@ -43,7 +43,7 @@ func (p *program) toolsCommand() *cobra.Command {
 			return p.callTool(c.Context(), args[0], json.RawMessage(raw), mode)
 		},
 	}
-	call.Flags().StringVar(&mode, "mode", "", "the permission mode: default, acceptEdits, plan, bypass, dontAsk")
+	call.Flags().StringVar(&mode, "mode", "", "the permission `MODE`: default, acceptEdits, plan, bypass, dontAsk")
 	for _, c := range []*cobra.Command{list, search, call} {
 		c.Flags().BoolVar(&p.json, "json", false, "as JSON")
 	}

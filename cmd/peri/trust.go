@@ -45,15 +45,8 @@ func (p *program) trust(revoke bool) (err error) {
 		fmt.Fprintf(p.out, "%s is trusted already\n", l.Root)
 		return nil
 	}
-	for _, w := range l.Trust.Withheld {
+	for _, w := range setup.Wants() {
 		fmt.Fprintf(p.out, "%s: %s: %s\n", w.Origin, w.Key, w.Why)
-	}
-	for _, layer := range l.Meta {
-		for _, e := range layer.Entries {
-			if !e.Value && (layer.Name == config.Project || layer.Name == config.Local) {
-				fmt.Fprintf(p.out, "%s: meta.%s: false\n", e.Origin, e.Key)
-			}
-		}
 	}
 	if err := config.Trust(l.Home, l.Root, l.Trust.Digest); err != nil {
 		return err

@@ -36,14 +36,22 @@ func sameFolder(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// risks are lines that trust depends on: definitions of the project that widen a permission mode, whole, so that a
-// change of what such an agent is told asks again.
-func risks(c *subagent.Catalog) []string {
-	var out []string
+// widening are the definitions of the project that ask for a wider permission mode than the default.
+func widening(c *subagent.Catalog) []subagent.Definition {
+	var out []subagent.Definition
 	for _, d := range c.All() {
-		if d.Origin.Layer != subagent.Project || d.Mode != "acceptEdits" && d.Mode != "bypass" {
-			continue
+		if d.Origin.Layer == subagent.Project && (d.Mode == "acceptEdits" || d.Mode == "bypass") {
+			out = append(out, d)
 		}
+	}
+	return out
+}
+
+// risks are lines that trust depends on: the definitions whole, so that a change of what such an agent is told asks
+// again.
+func risks(wide []subagent.Definition) []string {
+	var out []string
+	for _, d := range wide {
 		b, err := json.Marshal(d)
 		if err != nil {
 			panic(fmt.Sprintf("builtin: agent %s: %v", d.Name, err)) // plain text and numbers always marshal

@@ -202,8 +202,12 @@ func TestAWideAgentOfAProjectWantsTrustAndKeepsItWhileItIsTheSame(t *testing.T) 
 	require.Empty(t, mode())
 	s := load(t, root, home)
 	require.NotEmpty(t, s.Loaded.Trust.Digest)
+	require.Len(t, s.Wants(), 1)
+	require.Equal(t, "agent wide", s.Wants()[0].Key)
+	require.Equal(t, ".peri/agents/wide.md", s.Wants()[0].Origin.File)
 	require.NoError(t, config.Trust(home, root, s.Loaded.Trust.Digest))
 	require.Equal(t, "bypass", mode())
+	require.Empty(t, load(t, root, home).Wants())
 
 	changed := "---\nname: wide\ndescription: d\npermissionMode: bypass\n---\nDo something else.\n"
 	require.NoError(t, os.WriteFile(filepath.Join(root, ".peri/agents/wide.md"), []byte(changed), 0o600))

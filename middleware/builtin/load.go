@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
@@ -18,6 +19,8 @@ type Setup struct {
 	Catalog *subagent.Catalog
 	// Diagnostics are what the settings and agent files are worth telling about; those of a session come with it.
 	Diagnostics []meta.Diagnostic
+
+	wide []subagent.Definition // the project's, with the mode that its file asks for
 }
 
 // Load reads the settings of all layers and the agent files, and builds the suite that they ask for, with a program's
@@ -50,8 +53,8 @@ func (s *Setup) agents(o config.Options) error {
 	over, notes, errs := overlay(s.Loaded.Settings.Agents)
 	at.Overlay, at.Trusted = over, true
 	catalog, diags := subagent.Load(at)
-	if wide := risks(catalog); len(wide) > 0 {
-		o.Risks = append(o.Risks[:len(o.Risks):len(o.Risks)], wide...)
+	if s.wide = widening(catalog); len(s.wide) > 0 {
+		o.Risks = append(o.Risks[:len(o.Risks):len(o.Risks)], risks(s.wide)...)
 		loaded, found, err := config.Load(o)
 		if err != nil {
 			return errors.Join(err, errors.Join(errs...))
@@ -102,6 +105,28 @@ func (s *Setup) build(more []middleware.Middleware) error {
 // sessions does not, while there are any; one that only shows what a session would be may.
 func (s *Setup) Refusals() []meta.Entry {
 	return s.Loaded.UntrustedClosings(s.Blueprint.Suite.GatesOf)
+}
+
+// Wants lists what a user who trusts the project agrees to: what an untrusted one has withheld, what it closes, and
+// agents that widen a permission mode. It is empty when there is nothing to trust, or when it is trusted.
+func (s *Setup) Wants() []config.Withheld {
+	if s.Loaded.Trust.Trusted {
+		return nil
+	}
+	out := slices.Clone(s.Loaded.Trust.Withheld)
+	for _, layer := range s.Loaded.Meta {
+		for _, e := range layer.Entries {
+			if !e.Value && (layer.Name == config.Project || layer.Name == config.Local) {
+				out = append(out, config.Withheld{Key: "meta." + e.Key, Origin: e.Origin, Why: "false closes it"})
+			}
+		}
+	}
+	for _, d := range s.wide {
+		out = append(out, config.Withheld{
+			Key: "agent " + d.Name, Origin: d.Origin, Why: "its permission mode is " + d.Mode + ", and what it is told may change",
+		})
+	}
+	return out
 }
 
 // Close releases the folders of override files.
