@@ -77,7 +77,7 @@ func (p *program) checkAgents() (err error) {
 		}
 	} else {
 		for _, d := range found {
-			fmt.Fprintln(p.out, d)
+			fmt.Fprintln(p.out, printable(d.String()))
 		}
 		if len(found) == 0 {
 			fmt.Fprintf(p.out, "%d agents, nothing to say\n", len(setup.Catalog.All()))

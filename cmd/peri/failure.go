@@ -70,7 +70,7 @@ func (p *program) report(err error) {
 	errors.As(err, &h)
 	if !p.json {
 		for _, e := range flatten(err) {
-			fmt.Fprintf(p.err, "peri: %v\n", e)
+			fmt.Fprintln(p.err, "peri: "+printable(e.Error()))
 		}
 		if h.hint != "" {
 			fmt.Fprintln(p.err, "hint: "+h.hint)
@@ -102,6 +102,6 @@ func (p *program) report(err error) {
 // warn writes diagnostics, one a line.
 func (p *program) warn(all []meta.Diagnostic) {
 	for _, d := range all {
-		fmt.Fprintln(p.err, "peri: "+d.String())
+		fmt.Fprintln(p.err, "peri: "+printable(d.String()))
 	}
 }

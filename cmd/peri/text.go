@@ -22,7 +22,12 @@ func (p *page) section(title string, count int) {
 	p.print("\n%s (%d)\n", title, count)
 }
 
-func (p *page) row(cells ...string) { p.rows = append(p.rows, cells) }
+func (p *page) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(printable(c), "\n", " ")
+	}
+	p.rows = append(p.rows, cells)
+}
 
 // flush writes the rows of a section, each column as wide as its widest cell.
 func (p *page) flush() {

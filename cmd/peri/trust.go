@@ -46,7 +46,7 @@ func (p *program) trust(revoke bool) (err error) {
 		return nil
 	}
 	for _, w := range setup.Wants() {
-		fmt.Fprintf(p.out, "%s: %s: %s\n", w.Origin, w.Key, w.Why)
+		fmt.Fprintln(p.out, printable(fmt.Sprintf("%s: %s: %s", w.Origin, w.Key, w.Why)))
 	}
 	if err := config.Trust(l.Home, l.Root, l.Trust.Digest); err != nil {
 		return err

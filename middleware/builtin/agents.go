@@ -13,6 +13,7 @@ import (
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/subagent"
+	"github.com/metaharness/peri/toolview"
 )
 
 // places says where agent files are. Files of other harnesses in the user's home are read only when the caller leaves
@@ -58,6 +59,31 @@ func risks(wide []subagent.Definition) []string {
 		}
 		sum := sha256.Sum256(b)
 		out = append(out, "agent "+d.Name+" "+hex.EncodeToString(sum[:]))
+	}
+	return out
+}
+
+// doubts reports what of an agent's lists means nothing here: a list that is no list, which its spawn will be refused
+// for, and selectors that no tool of the suite meets.
+func doubts(c *subagent.Catalog, known []toolview.Band) []meta.Diagnostic {
+	var out []meta.Diagnostic
+	for _, d := range c.All() {
+		spawn := d.Spawn()
+		key := "agents." + d.Name
+		frame, err := toolview.NewFrame(spawn.Lists())
+		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				out = append(out, meta.Diagnostic{
+					Severity: meta.SeverityError, Code: "agent_selector", Key: key, Origin: d.Origin,
+					Message: strings.TrimPrefix(line, spawn.Origin+": ") + "; the agent cannot be started",
+				})
+			}
+			continue
+		}
+		for _, found := range frame.Unmatched(known) {
+			found.Code, found.Key, found.Origin = "agent_selector", key, d.Origin
+			out = append(out, found)
+		}
 	}
 	return out
 }

@@ -177,6 +177,28 @@ func TestAFieldThatRestrictsAnAgentIsNeverIgnored(t *testing.T) {
 	}
 }
 
+func TestAnAgentsToolsThatMeanNothingAreReported(t *testing.T) {
+	root := write(t, map[string]string{
+		".peri/agents/good.md": "---\nname: good\ndescription: d\ntools: [Read, web, '@WorkspaceMiddleware']\n---\nDo it.\n",
+		".peri/agents/typo.md": "---\nname: typo\ndescription: d\ntools: Raed\n---\nDo it.\n",
+	})
+	s := load(t, root, t.TempDir())
+	require.Len(t, s.Diagnostics, 1)
+	d := s.Diagnostics[0]
+	require.Equal(t, "agents.typo", d.Key)
+	require.Equal(t, ".peri/agents/typo.md", d.Origin.File)
+	require.Contains(t, d.String(), `"Raed" selects no tool`)
+	require.Contains(t, strings.ToLower(d.Suggestion), "read")
+}
+
+func TestAnAgentThatCannotStartIsReportedBeforeItIsStarted(t *testing.T) {
+	root := write(t, map[string]string{".peri/agents/bad.md": "---\nname: bad\ndescription: d\ntools: ['(']\n---\nDo it.\n"})
+	s := load(t, root, t.TempDir())
+	require.Len(t, s.Diagnostics, 1)
+	require.Equal(t, meta.SeverityError, s.Diagnostics[0].Severity)
+	require.Contains(t, s.Diagnostics[0].String(), `.peri/agents/bad.md: error: selector "(`)
+}
+
 func TestAllThatIsRefusedIsReportedAtOnce(t *testing.T) {
 	home := write(t, map[string]string{"settings.yaml": `
 permissions: {allow: ["Bash(git *)"], deny: [""]}

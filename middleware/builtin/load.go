@@ -87,6 +87,7 @@ func (s *Setup) build(more []middleware.Middleware) error {
 	if err := errors.Join(err, webErr, listErr); err != nil {
 		return err
 	}
+	s.Diagnostics = append(s.Diagnostics, doubts(s.Catalog, suite.Bands())...)
 	s.Diagnostics = append(s.Diagnostics, opt.Permission.Unmatched(suite.Bands())...)
 	s.Diagnostics = append(s.Diagnostics, unhonoured(&s.Loaded.Settings)...)
 	s.Blueprint = middleware.Blueprint{
