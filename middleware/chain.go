@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/metaharness/peri/meta"
@@ -29,8 +30,8 @@ type Opening struct {
 	State *meta.State
 	// Env is the template; Owner, Policy and Store are set for each middleware.
 	Env Env
-	// Only names the middlewares that a resumed session had, and Policies their frozen policies; nil = whatever the
-	// state lets live, with the suite's policies.
+	// Only names the middlewares that a resumed session had, and Policies their frozen policies: one that is not in it
+	// had none. Only nil = whatever the state lets live, with the suite's policies.
 	Only     map[string]bool
 	Policies map[string]json.RawMessage
 	// Store gives a middleware its own part of the session's store.
@@ -61,15 +62,23 @@ func (s *Suite) Open(ctx context.Context, o Opening) (*Chain, error) {
 		if o.Only != nil && !o.Only[m.Name] && fate.Status == Live {
 			fate.Status, fate.Cause = Closed, "not part of this session when it was created"
 		}
+		for _, r := range m.Requires {
+			if need := &c.links[s.index[r]].Fate; fate.Status == Live && (need.Status == Closed || need.Status == Cascaded) {
+				fate = cascaded(m.Name, *need)
+			}
+		}
 		c.links[i] = Link{Middleware: m, Fate: fate}
 		if fate.Status != Live {
 			continue
 		}
 		if err := c.start(ctx, &c.links[i], m.Open); err != nil {
-			return nil, errors.Join(err, c.Close(ctx))
+			return nil, errors.Join(err, c.abandon(ctx))
 		}
 	}
-	return c, c.compile(ctx, nil)
+	if err := c.compile(nil); err != nil {
+		return nil, errors.Join(err, c.abandon(ctx))
+	}
+	return c, nil
 }
 
 // Child makes the chain of a child session: RootOnly middlewares stay behind unless it is a fork, an instance is the
@@ -86,25 +95,30 @@ func (c *Chain) Child(ctx context.Context, env Env, store func(owner string) Sto
 		case l.Instance == nil:
 		case l.RootOnly && !env.Agent.Fork:
 			l.Instance, l.Fate = nil, Fate{Name: l.Name, Status: Closed, Cause: "not in named children"}
+		case l.Fate.Status == Unsupported:
+			// What the parent's lacks, the child's must not have.
 		case l.Instance.Child != nil:
 			if err := k.start(ctx, l, l.Instance.Child); err != nil {
-				return nil, errors.Join(err, k.Close(ctx))
+				return nil, errors.Join(err, k.abandon(ctx))
 			}
 		}
 	}
-	return k, k.compile(ctx, c)
+	if err := k.compile(c); err != nil {
+		return nil, errors.Join(err, k.abandon(ctx))
+	}
+	return k, nil
 }
 
 // start opens one instance, contained.
 func (c *Chain) start(ctx context.Context, l *Link, open func(context.Context, Env) (*Instance, error)) error {
-	first := l.Instance == nil
+	child := l.Instance != nil
 	l.Instance, l.own = &Instance{}, true
 	if open == nil {
 		return nil
 	}
 	env := c.open.Env
 	env.Owner, env.Policy = l.Name, l.Middleware.Policy
-	if p, frozen := c.open.Policies[l.Name]; frozen {
+	if p, frozen := c.open.Policies[l.Name]; frozen || c.open.Only != nil {
 		env.Policy = p
 	}
 	if c.open.Store != nil {
@@ -128,8 +142,8 @@ func (c *Chain) start(ctx context.Context, l *Link, open func(context.Context, E
 	if err != nil {
 		return fmt.Errorf("middleware: %w", err)
 	}
-	if first && l.Gates != (l.Instance.Hooks.Gate != nil) {
-		return fmt.Errorf("middleware: %s: declares Gates: %v and its instance has a gate: %v", l.Name, l.Gates, !l.Gates)
+	if err := l.honours(child); err != nil {
+		return fmt.Errorf("middleware: %s: %w", l.Name, err)
 	}
 	l.Fate.Status, l.Fate.Cause = Live, ""
 	if l.Instance.Unsupported != "" {
@@ -137,6 +151,27 @@ func (c *Chain) start(ctx context.Context, l *Link, open func(context.Context, E
 	}
 	return nil
 }
+
+// honours reports where an instance brings something else than its middleware declares. A child's may leave its gate
+// out, since it keeps its parent's.
+func (l *Link) honours(child bool) error {
+	gate := l.Instance.Hooks.Gate != nil
+	if gate != l.Gates && (gate || !child) {
+		return fmt.Errorf("declares Gates: %v and its instance has a gate: %v", l.Gates, gate)
+	}
+	if l.RootOnly && l.Instance.Hooks.Rewrite != nil {
+		return errors.New("is RootOnly and brings a rewriter, which may deny: children would lose it")
+	}
+	for _, r := range l.Instance.Routes {
+		if r.Run == nil {
+			return fmt.Errorf("brings the route %q without a Run", r.Name)
+		}
+	}
+	return nil
+}
+
+// abandon closes a chain that did not come to be, also when ctx has ended.
+func (c *Chain) abandon(ctx context.Context) error { return c.Close(context.WithoutCancel(ctx)) }
 
 // Close closes, in reverse, the instances that this chain opened. It keeps going, joins the errors and does its work
 // once.
@@ -229,19 +264,32 @@ func (c *Chain) Agent(name string) (toolview.Spawn, bool) {
 	return toolview.Spawn{}, false
 }
 
-// Route finds a slash command by its name, or by `owner:name`. Of two owners the earlier in the chain has the bare
-// name. A paused or unsupported owner's routes are not there.
+// Route finds a slash command by its name, or by `owner:name`, which nobody else's name can take. Of two owners the
+// earlier in the chain has the bare name. A paused or unsupported owner's routes are not there.
 func (c *Chain) Route(name string, paused map[string]bool) (owner string, r Route, ok bool) {
-	for i := range c.links {
-		l := &c.links[i]
-		if !l.on() || paused[l.Name] {
-			continue
-		}
-		for _, r := range l.Instance.Routes {
-			if r.Name == name || l.Name+":"+r.Name == name {
+	if o, bare, qualified := strings.Cut(name, ":"); qualified {
+		if l, is := c.Link(o); is {
+			if r, ok := l.route(bare, paused); ok {
 				return l.Name, r, true
 			}
 		}
 	}
+	for i := range c.links {
+		if r, ok := c.links[i].route(name, paused); ok {
+			return c.links[i].Name, r, true
+		}
+	}
 	return "", Route{}, false
+}
+
+func (l *Link) route(name string, paused map[string]bool) (Route, bool) {
+	if !l.on() || paused[l.Name] {
+		return Route{}, false
+	}
+	for _, r := range l.Instance.Routes {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Route{}, false
 }

@@ -33,7 +33,7 @@ type hooks struct {
 }
 
 // compile gathers the hooks and composes the onion of tools. A child keeps its parent's gates before its own.
-func (c *Chain) compile(ctx context.Context, parent *Chain) error {
+func (c *Chain) compile(parent *Chain) error {
 	h := &c.hooks
 	if parent != nil {
 		h.gates = append(h.gates, parent.hooks.gates...)
@@ -49,15 +49,18 @@ func (c *Chain) compile(ctx context.Context, parent *Chain) error {
 		if l.own || parent == nil {
 			h.gates = with(h.gates, l.Name, k.Gate != nil, k.Gate)
 		}
-		if !l.on() {
-			continue
-		}
 		rewrite := k.Rewrite
+		if !l.on() {
+			rewrite = nil
+		}
 		if rewrite == nil && parent != nil {
 			// A rewriter may deny, so a child whose own instance lacks it keeps its parent's.
 			rewrite = parent.hooks.rewriteOf(l.Name)
 		}
 		h.rewrites = with(h.rewrites, l.Name, rewrite != nil, rewrite)
+		if !l.on() {
+			continue
+		}
 		h.models = with(h.models, l.Name, k.WrapModel != nil, k.WrapModel)
 		tools = with(tools, l.Name, k.WrapTool != nil, k.WrapTool)
 		h.starts = with(h.starts, l.Name, k.Start != nil, k.Start)
@@ -78,10 +81,7 @@ func (c *Chain) compile(ctx context.Context, parent *Chain) error {
 	if h.tool, err = onionOfTools(tools); err != nil {
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return errors.Join(err, c.Close(ctx))
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (h *hooks) rewriteOf(owner string) func(context.Context, []*toolview.Call, []Verdict) {
@@ -178,7 +178,7 @@ func (c *Chain) Stop(ctx context.Context, s *Step) string {
 	return ""
 }
 
-// History is what the model is sent of the conversation. A failing rewriter leaves it as it is.
+// History is what the model is sent of the conversation. A rewriter that fails, or leaves nothing, leaves it as it is.
 func (c *Chain) History(ctx context.Context, s *Step) []*message.Message {
 	h := &c.hooks.history
 	if h.f == nil {
@@ -187,10 +187,14 @@ func (c *Chain) History(ctx context.Context, s *Step) []*message.Message {
 	out := s.Messages
 	err := contain(h.owner, "history", func() error {
 		m, err := h.f(ctx, s, s.Messages)
-		if err == nil {
-			out = m
+		switch {
+		case err != nil:
+			return err
+		case len(m) == 0 && len(s.Messages) > 0:
+			return errors.New("left nothing of the conversation")
 		}
-		return err
+		out = m
+		return nil
 	})
 	c.report(err)
 	return out

@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,8 +21,9 @@ type Judge struct {
 	chain  *Chain
 	budget time.Duration
 
-	mu   sync.Mutex
-	idle []*bench
+	mu     sync.Mutex
+	idle   []*bench
+	closed bool
 }
 
 // NewJudge makes a judge; budget 0 means GateBudget.
@@ -39,7 +41,7 @@ func (j *Judge) Close() {
 	for _, b := range j.idle {
 		close(b.jobs)
 	}
-	j.idle = nil
+	j.idle, j.closed = nil, true
 }
 
 // Calls judges calls together: all gates on the calls as they came, the rewriters in order, and all gates again on what
@@ -114,6 +116,10 @@ func (j *Judge) rewrite(ctx context.Context, h *owned[func(context.Context, []*t
 				v = Verdict{Reason: h.owner + " rewrote the call: " + bad.Text()}
 			} else {
 				calls[i] = call
+				if said[i].Decision == Allow {
+					// What an earlier rewriter allowed was another call.
+					said[i] = Verdict{Decision: Pass}
+				}
 			}
 		}
 		v.Args = nil
@@ -138,7 +144,7 @@ func (j *Judge) gates(ctx context.Context, calls []*toolview.Call, out []Verdict
 		return
 	}
 	b := j.bench()
-	b.ctx, b.calls = ctx, append(b.calls[:0], calls...)
+	b.ctx, b.given = ctx, append(b.given[:0], calls...)
 	b.out = append(b.out[:0], out...)
 	b.jobs <- struct{}{}
 	b.timer.Reset(j.budget)
@@ -146,17 +152,33 @@ func (j *Judge) gates(ctx context.Context, calls []*toolview.Call, out []Verdict
 	case <-b.done:
 		b.timer.Stop()
 		copy(out, b.out)
-		j.mu.Lock()
-		j.idle = append(j.idle, b)
-		j.mu.Unlock()
+		j.rest(b)
 	case <-b.timer.C:
-		// The bench is left to the late gate, with all that it may still write to.
+		j.abandon(b, out, fmt.Sprintf("gave no verdict within %s", j.budget))
+	case <-ctx.Done():
+		b.timer.Stop()
+		j.abandon(b, out, "gave no verdict before the turn ended")
+	}
+}
+
+// rest keeps a bench for the next calls.
+func (j *Judge) rest(b *bench) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
 		close(b.jobs)
-		late := j.chain.hooks.gates[b.at.Load()].owner
-		j.chain.report(Fault{late, "gate", fmt.Errorf("no verdict within %s", j.budget)})
-		for i := range out {
-			out[i] = Verdict{Reason: fmt.Sprintf("%s gave no verdict within %s", late, j.budget)}
-		}
+		return
+	}
+	j.idle = append(j.idle, b)
+}
+
+// abandon leaves a bench to the late gate, with all that it may still write to, and denies.
+func (j *Judge) abandon(b *bench, out []Verdict, why string) {
+	close(b.jobs)
+	late := j.chain.hooks.gates[b.at.Load()].owner
+	j.chain.report(Fault{late, "gate", errors.New(why)})
+	for i := range out {
+		out[i] = Verdict{Reason: late + " " + why}
 	}
 }
 
@@ -167,8 +189,9 @@ type bench struct {
 	timer   *time.Timer
 	at      atomic.Int32
 	ctx     context.Context // of the one job at hand
-	calls   []*toolview.Call
+	given   []*toolview.Call
 	out     []Verdict
+	calls   []*toolview.Call // what one gate sees: it may do with the slice what it likes
 	scratch []Verdict
 }
 
@@ -197,7 +220,8 @@ func (b *bench) run(c *Chain) {
 	}
 	for g := range c.hooks.gates {
 		b.at.Store(int32(g))
-		b.scratch = slices.Grow(b.scratch[:0], len(b.calls))[:len(b.calls)]
+		b.calls = append(b.calls[:0], b.given...)
+		b.scratch = slices.Grow(b.scratch[:0], len(b.given))[:len(b.given)]
 		clear(b.scratch)
 		h := &c.hooks.gates[g]
 		if !b.ask(c, h) {

@@ -36,7 +36,7 @@ type Middleware struct {
 	Requires []string
 	// After asserts the suite's order; it never reorders.
 	After []string
-	// RootOnly leaves it out of named children; forks keep it. It can bring no gate.
+	// RootOnly leaves it out of named children; forks keep it. It can bring no gate and no rewriter.
 	RootOnly bool
 	// Gates says that it brings a gate: it cannot be paused, and closing it wants trust. Open fails when what it
 	// brings differs.
@@ -92,7 +92,8 @@ type Hooks struct {
 	End   func(context.Context)
 	// Input sees a user's prompt before the first step and may add parts to it; an error refuses the turn.
 	Input func(context.Context, *Input) error
-	// Reply, Called and Result observe. Result runs for every use, denied ones included.
+	// Reply and Result observe. Result runs for every call that ran, on the goroutine of the call: several may run at
+	// once.
 	Reply  func(context.Context, *Step, *message.Message)
 	Result func(context.Context, *toolview.Call, *message.Result)
 	// Stop runs when a turn would end; a text that it returns continues the turn as the user's.

@@ -41,8 +41,7 @@ func (s *Suite) Plan(state *meta.State) []Fate {
 		default:
 			for _, r := range m.Requires {
 				if need := out[s.index[r]]; need.Status != Live {
-					f.Status, f.Origin = Cascaded, need.Origin
-					f.Cause = fmt.Sprintf("requires %s, which is %s", r, need.Status)
+					f = cascaded(m.Name, need)
 					break
 				}
 			}
@@ -50,4 +49,12 @@ func (s *Suite) Plan(state *meta.State) []Fate {
 		out[i] = f
 	}
 	return out
+}
+
+// cascaded is the fate of what requires something that is not there.
+func cascaded(name string, need Fate) Fate {
+	return Fate{
+		Name: name, Status: Cascaded, Origin: need.Origin,
+		Cause: fmt.Sprintf("requires %s, which is %s", need.Name, need.Status),
+	}
 }

@@ -78,14 +78,21 @@ var key = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 // Validate reports every defect of a list of middlewares at once, in the list's order.
 func Validate(list ...Middleware) error {
-	v := validation{at: map[string]int{}, owner: map[string]string{}}
+	v := validation{at: map[string]int{}, owner: map[string]string{}, aliases: map[string]string{}}
 	for i, m := range list {
 		if before, twice := v.at[m.Name]; twice {
 			v.fail(m.Name, "stands in the suite twice, at %d and %d", before, i)
+			continue
 		}
 		v.at[m.Name] = i
+		for _, set := range []*toolview.Set{m.Tools, m.Deferred} {
+			for _, t := range set.All() {
+				v.aliases[t.Name] = m.Name
+			}
+		}
 	}
 	for i, m := range list {
+		v.copy = v.at[m.Name] != i
 		v.identity(m)
 		v.belongings(m)
 		v.order(i, m)
@@ -98,6 +105,10 @@ type validation struct {
 	errs  []error
 	at    map[string]int
 	owner map[string]string // "tool Read" → who has it
+	// aliases has every tool's name, and then every alias that was met, with its owner: with that one closed, a call
+	// would reach another owner's tool.
+	aliases map[string]string
+	copy    bool // the middleware at hand was met before
 }
 
 func (v *validation) fail(name, format string, args ...any) {
@@ -107,6 +118,9 @@ func (v *validation) fail(name, format string, args ...any) {
 func (v *validation) claim(m, what, name string) {
 	id := what + " " + name
 	if other, taken := v.owner[id]; taken {
+		if v.copy && other == m {
+			return // that it stands there twice has been said
+		}
 		v.fail(m, "%s is already %s's", id, other)
 		return
 	}
@@ -147,6 +161,13 @@ func (v *validation) belongings(m Middleware) {
 	for _, set := range []*toolview.Set{m.Tools, m.Deferred} {
 		for _, t := range set.All() {
 			v.claim(m.Name, "tool", t.Name)
+			for _, a := range t.Aliases {
+				if other, taken := v.aliases[a]; taken && other != m.Name {
+					v.fail(m.Name, "the alias %s of tool %s is a name or alias of a tool of %s", a, t.Name, other)
+					continue
+				}
+				v.aliases[a] = m.Name
+			}
 			if t.Finder && set == m.Deferred {
 				v.fail(m.Name, "tool %s finds deferred tools and is itself deferred", t.Name)
 			}
