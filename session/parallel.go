@@ -1,6 +1,9 @@
 package session
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/metaharness/peri/prompt/message"
@@ -9,81 +12,136 @@ import (
 
 // crew is the workers of a turn. They start when two or more calls run beside each other and live until the turn ends.
 type crew struct {
-	stop   func() bool // detaches the turn from the session's end
-	jobs   chan func()
-	events chan message.Event
-	count  int
+	stop    func() bool // detaches the turn from the session's end
+	batches chan *batch
+	count   int
+	batch   batch // of the step at hand
 }
 
 // crewSize bounds how many calls of a turn run at once.
 const crewSize = 16
 
 func (c *crew) close() {
-	if c.jobs != nil {
-		close(c.jobs)
+	if c.batches != nil {
+		close(c.batches)
 	}
 }
 
-func (c *crew) hire(n int) {
-	if c.jobs == nil {
-		c.jobs, c.events = make(chan func()), make(chan message.Event, 4*crewSize)
+// hire makes sure that n workers are there, as far as the bound lets it, and says how many that are.
+func (c *crew) hire(n int) int {
+	if c.batches == nil {
+		c.batches = make(chan *batch, crewSize)
+		c.batch.news = make(chan struct{}, 1)
 	}
-	for ; c.count < min(n, crewSize); c.count++ {
-		go c.work()
+	n = min(n, crewSize)
+	for ; c.count < n; c.count++ {
+		go c.work(nil)
 	}
+	return n
 }
 
-// work runs jobs until the turn ends. A job that ends its goroutine is survived by another worker.
-func (c *crew) work() {
+// work runs batches until the turn ends. A call that ends its goroutine is survived by another worker.
+func (c *crew) work(b *batch) {
 	clean := false
 	defer func() {
 		if !clean {
-			go c.work()
+			go c.work(b)
 		}
 	}()
-	for job := range c.jobs {
-		job()
+	if b != nil {
+		b.run()
+	}
+	for b = range c.batches {
+		b.run()
 	}
 	clean = true
 }
 
+// batch is the calls of one step: who runs which, what they say meanwhile, and how many are done. A turn uses one again
+// and again.
+type batch struct {
+	rt   *local
+	n    int
+	f    func(Runtime, int)
+	next atomic.Int32
+
+	mu     sync.Mutex
+	said   []message.Event
+	done   int
+	left   int           // workers that are still in run
+	news   chan struct{} // something was said, or is done
+	yields []message.Event
+}
+
+// run takes calls until none is left. A worker whose call ends its goroutine does not leave: its successor does.
+func (b *batch) run() {
+	for i := int(b.next.Add(1)) - 1; i < b.n; i = int(b.next.Add(1)) - 1 {
+		b.one(i)
+	}
+	b.leave()
+}
+
+func (b *batch) one(i int) {
+	defer func() {
+		b.mu.Lock()
+		b.done++
+		b.mu.Unlock()
+		b.tell()
+	}()
+	b.f(worker{b.rt, b}, i)
+}
+
+func (b *batch) leave() {
+	b.mu.Lock()
+	b.left--
+	b.mu.Unlock()
+	b.tell()
+}
+
+func (b *batch) tell() {
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+func (b *batch) say(e message.Event) {
+	b.mu.Lock()
+	b.said = append(b.said, e)
+	b.mu.Unlock()
+	b.tell()
+}
+
 // Parallel runs f on the crew and yields the workers' events here, on the turn's goroutine.
 func (rt *local) Parallel(n int, f func(Runtime, int)) {
-	rt.crew.hire(n)
-	done := make(chan struct{}, n)
-	next, finished := 0, 0
-	// What was said before the last call finished is yielded before the step goes on.
-	defer func() {
-		for len(rt.crew.events) > 0 {
-			rt.yield(<-rt.crew.events, nil)
-		}
-	}()
-	for finished < n {
-		var jobs chan func()
-		var job func()
-		if next < n {
-			i := next
-			jobs, job = rt.crew.jobs, func() {
-				defer func() { done <- struct{}{} }()
-				f(worker{rt}, i)
-			}
-		}
-		select {
-		case jobs <- job:
-			next++
-		case e := <-rt.crew.events:
-			rt.yield(e, nil)
-		case <-done:
-			finished++
+	workers := rt.crew.hire(n)
+	b := &rt.crew.batch
+	b.rt, b.n, b.f, b.done, b.left = rt, n, f, 0, workers
+	b.next.Store(0)
+	for range workers {
+		rt.crew.batches <- b
+	}
+	for over := false; !over; {
+		<-b.news
+		b.mu.Lock()
+		b.said, b.yields = b.yields[:0], b.said
+		// The batch is used again only when no worker looks at it any more.
+		over = b.done == n && b.left == 0
+		b.mu.Unlock()
+		for i := range b.yields {
+			rt.yield(b.yields[i], nil)
 		}
 	}
 }
 
 // worker is the Runtime of a call that runs beside others: its events are yielded by the turn's goroutine.
-type worker struct{ *local }
+type worker struct {
+	*local
+	batch *batch
+}
 
 // Emit hands an event to the turn's goroutine, which waits in Parallel.
-func (w worker) Emit(e message.Event) { w.crew.events <- w.record(e) }
+func (w worker) Emit(e message.Event) { w.batch.say(w.record(e)) }
 
 // Parallel of a flow within a parallel call runs on goroutines of its own: the crew may be busy with its callers.
 func (w worker) Parallel(n int, f func(Runtime, int)) {

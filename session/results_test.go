@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,4 +226,18 @@ type refusing string
 
 func (r refusing) Approve(_ context.Context, q []session.Request) ([]session.Approval, error) {
 	return []session.Approval{{Message: string(r)}}, nil
+}
+
+func TestCallThatEndsItsGoroutineCostsItsResultAlone(t *testing.T) {
+	exits := broken("Exits", func(context.Context) (*message.Result, error) { runtime.Goexit(); return nil, nil })
+	uses := make([]string, 0, 80)
+	for range 20 {
+		uses = append(uses, "Exits", `{}`, "Fine", `{}`)
+	}
+	s := open(t, options(t, script.New(script.Do(uses...), script.Say("done")), withTools("Tools", echo("Fine", 0), exits)))
+	turn(t, s, "go")
+	paired(t, s.Messages())
+	got := results(s)
+	require.Equal(t, "This call ended without a result.", got[0])
+	require.Equal(t, "Fine:", got[39])
 }
