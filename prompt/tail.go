@@ -20,15 +20,18 @@ func (t *Tail) Add(text string) {
 	}
 }
 
-// Collect lets one owner add and drops all that it added when add fails.
-func (t *Tail) Collect(owner string, add func(*Tail) error) error {
+// Collect lets one owner add and drops all that it added when add fails or panics.
+func (t *Tail) Collect(owner string, add func(*Tail) error) (err error) {
+	before, done := len(t.parts), false
 	t.owner = owner
-	before := len(t.parts)
-	err := add(t)
-	if err != nil {
-		t.parts = t.parts[:before]
-	}
-	t.owner = ""
+	defer func() {
+		if err != nil || !done {
+			t.parts = t.parts[:before]
+		}
+		t.owner = ""
+	}()
+	err = add(t)
+	done = true
 	return err
 }
 
