@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,10 +98,10 @@ func TestGateThatForgetsOneCallDeniesThatOneAlone(t *testing.T) {
 
 func TestLateGateDeniesAndTheNextCallsAreJudgedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		release, slow := make(chan struct{}), true
+		release := make(chan struct{})
+		var asked atomic.Int32
 		c, faults := watched(t, gate("First", passing), gate("Slow", func(ctx context.Context, in []*toolview.Call, out []middleware.Verdict) {
-			if slow {
-				slow = false
+			if asked.Add(1) == 1 {
 				<-release
 			}
 			passing(ctx, in, out)

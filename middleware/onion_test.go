@@ -64,10 +64,12 @@ func TestWrapperCanReplaceAResultAndNeverTheCall(t *testing.T) {
 		"the result": {func(middleware.ToolFunc, context.Context, *toolview.Call) (*message.Result, error) {
 			return message.Say("mine"), nil
 		}, "mine", ""},
-		"another call": {func(next middleware.ToolFunc, ctx context.Context, _ *toolview.Call) (*message.Result, error) {
-			return next(ctx, other)
+		"another call": {
+			func(next middleware.ToolFunc, ctx context.Context, _ *toolview.Call) (*message.Result, error) {
+				return next(ctx, other)
+			},
+			"", "the call was changed after it was judged, and did not run",
 		},
-			"", "the call was changed after it was judged, and did not run"},
 		"other arguments": {func(next middleware.ToolFunc, ctx context.Context, c *toolview.Call) (*message.Result, error) {
 			n, _ := c.With([]byte(`{"text":"rm"}`))
 			return next(ctx, n)
@@ -75,10 +77,12 @@ func TestWrapperCanReplaceAResultAndNeverTheCall(t *testing.T) {
 		"the context of another turn": {func(next middleware.ToolFunc, _ context.Context, c *toolview.Call) (*message.Result, error) {
 			return next(context.Background(), c)
 		}, "", "the call was changed after it was judged, and did not run"},
-		"no call": {func(next middleware.ToolFunc, ctx context.Context, _ *toolview.Call) (*message.Result, error) {
-			return next(ctx, nil)
+		"no call": {
+			func(next middleware.ToolFunc, ctx context.Context, _ *toolview.Call) (*message.Result, error) {
+				return next(ctx, nil)
+			},
+			"", "the call was changed after it was judged, and did not run",
 		},
-			"", "the call was changed after it was judged, and did not run"},
 		"twice": {func(next middleware.ToolFunc, ctx context.Context, c *toolview.Call) (*message.Result, error) {
 			if _, err := next(ctx, c); err != nil {
 				return nil, err

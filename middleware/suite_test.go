@@ -25,7 +25,8 @@ func TestValidateReportsEveryDefectAtOnceInTheListsOrder(t *testing.T) {
 			Name: "A", Aliases: []string{"B"}, Requires: []string{"A", "Gone", "C"}, After: []string{"C", "Nowhere"},
 			RootOnly: true, Gates: true, Dynamic: "dyn__", Tools: tools("Read"), Deferred: toolview.MustSet(finder, tool("Read")),
 			Segments: []prompt.Segment{
-				{ID: "01_intro", Text: "hi"}, {ID: "Bad ID", Zone: prompt.Live, Needs: []string{"Write"}},
+				{ID: "01_intro", Text: "hi"},
+				{ID: "Bad ID", Zone: prompt.Live, Needs: []string{"Write"}},
 				{ID: "02_x", Text: "{{who}}", Needs: []string{"Read"}},
 			},
 		},
@@ -107,7 +108,8 @@ func TestPlanClosesAndCascadesWithTheCause(t *testing.T) {
 	at := meta.Origin{Layer: "project", File: "settings.yaml", Line: 3}
 	fates := func(keys map[string]bool) []middleware.Fate { return s.Plan(state(t, s, keys)) }
 	require.Equal(t, []middleware.Fate{
-		{Name: "A", Status: middleware.Live}, {Name: "B", Status: middleware.Live},
+		{Name: "A", Status: middleware.Live},
+		{Name: "B", Status: middleware.Live},
 		{Name: "Off", Status: middleware.Closed, Cause: "off unless meta.Off is true"},
 		{Name: "C", Status: middleware.Live},
 		{Name: "D", Status: middleware.Cascaded, Cause: "requires Off, which is closed"},

@@ -34,8 +34,12 @@ func TestMessageSurvivesJSONWithoutARegistry(t *testing.T) {
 func TestUsesAndResultsAreInOrderAndEmptyOnesAreNone(t *testing.T) {
 	a, b := &message.Use{ID: "a"}, &message.Use{ID: "b"}
 	m := &message.Message{Parts: []message.Part{
-		{Kind: message.ToolUse, Use: a}, {Kind: message.Text, Use: a}, {Kind: message.ToolUse}, {Kind: message.ToolUse, Use: b},
-		{Kind: message.ToolResult}, {Kind: message.ToolResult, Result: &message.Result{UseID: "a"}},
+		{Kind: message.ToolUse, Use: a},
+		{Kind: message.Text, Use: a},
+		{Kind: message.ToolUse},
+		{Kind: message.ToolUse, Use: b},
+		{Kind: message.ToolResult},
+		{Kind: message.ToolResult, Result: &message.Result{UseID: "a"}},
 	}}
 	require.Equal(t, []*message.Use{a, b}, m.Uses())
 	require.Len(t, m.Results(), 1)
