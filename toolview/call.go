@@ -72,6 +72,11 @@ func (c *Call) With(args json.RawMessage) (*Call, *message.Result) {
 	}
 	n := *c
 	n.args = text
+	if c.view.scoped {
+		if bad := c.view.refused(&n); bad != nil {
+			return nil, bad
+		}
+	}
 	return &n, nil
 }
 
@@ -159,7 +164,13 @@ func (v *View) make(id string, e Entry, args json.RawMessage, via string) (*Call
 	if bad != nil {
 		return nil, bad
 	}
-	return &Call{id: id, entry: e, args: text, via: via, view: v}, nil
+	c := &Call{id: id, entry: e, args: text, via: via, view: v}
+	if v.scoped {
+		if bad := v.refused(c); bad != nil {
+			return nil, bad
+		}
+	}
+	return c, nil
 }
 
 // arguments checks bytes against a tool's schema and returns them under their canonical names.

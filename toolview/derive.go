@@ -71,6 +71,7 @@ func (d *Deriver) derive() *View {
 		d.order = d.view.Order()
 	}
 	v := &View{policy: d.policy, parent: d.parent, bands: d.bands, closed: d.closed, order: d.order}
+	v.scoped = v.scopes()
 	v.sets = d.offered(v)
 	v.finders = v.way()
 	v.live = make([]shown, 0, len(d.bands))

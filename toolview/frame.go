@@ -2,41 +2,25 @@ package toolview
 
 import (
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/metaharness/peri/meta"
 )
-
-// Selector is one entry of an allow or deny list, with the place where somebody wrote it. A selector is a tool's
-// name or alias, a family, `@Owner`, `*` (every tool that is not Private; in a deny list every tool) or `**` (every
-// tool). Case does not count.
-type Selector struct {
-	Text   string      `json:"text"`
-	Origin meta.Origin `json:"origin"`
-}
 
 // Lists are the allow and deny lists of one level: the settings, the host or an agent.
 type Lists struct {
 	// Allow holds every allow list that applies; a tool must be on each. None = everything, an empty one = nothing.
 	Allow [][]Selector `json:"allow,omitempty"`
 	Deny  []Selector   `json:"deny,omitempty"`
+	// Lift is what the lists keep from their own level and not from those below: it makes the frame of an agent's
+	// children out of the agent's own.
+	Lift []Selector `json:"lift,omitempty"`
 }
 
 // Frame is a compiled, immutable level of lists. A nil Frame restricts nothing.
 type Frame struct {
-	allow []list
-	deny  list
-	lists Lists
-}
-
-type list struct {
-	exact  map[string]int // lower-case name, alias, family or @owner → index of its selector
-	all    int            // index of the widest wildcard, -1 = none
-	public bool           // the wildcard is `*`: Private tools stay out
-	of     []Selector
+	allow  []list
+	deny   list
+	lift   list
+	lists  Lists
+	scoped bool
 }
 
 // NewFrame compiles lists. A selector that this grammar does not know is an error that names its place: it is never
@@ -49,15 +33,21 @@ func NewFrame(l Lists) (*Frame, error) {
 		if err != nil {
 			errs = append(errs, err)
 		}
+		f.scoped = f.scoped || c.scoped
 		return c
 	}
 	for _, a := range l.Allow {
 		c := add(a, false)
 		f.allow = append(f.allow, c)
-		f.lists.Allow = append(f.lists.Allow, c.of)
+		f.lists.Allow = append(f.lists.Allow, c.entries())
 	}
-	f.deny = add(l.Deny, true)
-	f.lists.Deny = f.deny.of
+	f.deny, f.lift = add(l.Deny, true), add(l.Lift, false)
+	if len(l.Deny) > 0 {
+		f.lists.Deny = f.deny.entries()
+	}
+	if len(l.Lift) > 0 {
+		f.lists.Lift = f.lift.entries()
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -72,120 +62,60 @@ func (f *Frame) Lists() Lists {
 	return f.lists
 }
 
-func compile(sel []Selector, deny bool) (list, error) {
-	c := list{exact: make(map[string]int, len(sel)), all: -1, of: slices.Clone(sel)}
-	var errs []error
-	for i, s := range sel {
-		text := strings.TrimSpace(s.Text)
-		switch {
-		case text == "**" || text == "*" && deny:
-			c.all, c.public = i, false
-		case text == "*":
-			if c.all < 0 {
-				c.all, c.public = i, true
-			}
-		case text == "":
-			errs = append(errs, fmt.Errorf("%s: an empty selector: name a tool, or remove the entry", s.Origin))
-		case !legalName(strings.TrimPrefix(text, "@")):
-			errs = append(errs, fmt.Errorf("%s: selector %q: patterns and scopes are not known here: write one tool's name, a family, @Owner, * or **", s.Origin, s.Text))
-		default:
-			c.exact[strings.ToLower(text)] = i
-		}
-	}
-	return c, errors.Join(errs...)
-}
-
-// match finds the selector that selects a tool.
-func (c *list) match(owner string, d *Decl) (Selector, bool) {
-	if c.all >= 0 && !(c.public && d.Private) {
-		return c.of[c.all], true
-	}
-	if len(c.exact) == 0 {
-		return Selector{}, false
-	}
-	try := func(word string) (Selector, bool) {
-		i, ok := c.exact[strings.ToLower(word)]
-		if !ok {
-			return Selector{}, false
-		}
-		return c.of[i], true
-	}
-	for _, word := range append([]string{d.Name, d.Family, "@" + owner}, d.Aliases...) {
-		if s, ok := try(word); ok && word != "" {
-			return s, true
-		}
-	}
-	return Selector{}, false
-}
-
-// judge is the gates listed and denied for one level.
-func (f *Frame) judge(owner string, d *Decl) (Gate, Selector) {
+// judge is the gates listed and denied for one level. finder says that an allow list need not list the tool.
+func (f *Frame) judge(owner string, d *Decl, finder bool) (Gate, Selector) {
 	if f == nil {
 		return "", Selector{}
 	}
+	gate, at := f.narrows(owner, d, finder)
+	if gate != "" && len(f.lift.rules) > 0 {
+		if lifted, _ := f.lift.lists(owner, d); lifted {
+			return "", Selector{}
+		}
+	}
+	return gate, at
+}
+
+func (f *Frame) narrows(owner string, d *Decl, finder bool) (Gate, Selector) {
 	for i := range f.allow {
-		if _, ok := f.allow[i].match(owner, d); !ok {
+		if finder {
+			break
+		}
+		if listed, _ := f.allow[i].lists(owner, d); !listed {
 			var at Selector
-			if len(f.allow[i].of) > 0 {
-				at = f.allow[i].of[0]
+			if len(f.allow[i].rules) > 0 {
+				at = f.allow[i].rules[0].Selector
 			}
 			return GateListed, Selector{Text: "not on the allow list", Origin: at.Origin}
 		}
 	}
-	if s, ok := f.deny.match(owner, d); ok {
+	if s, ok := f.deny.denies(owner, d); ok {
 		return GateDenied, s
 	}
 	return "", Selector{}
 }
 
-// free reports whether the frame restricts nothing, so that whole sets pass unread.
-func (f *Frame) free() bool {
-	return f == nil || len(f.allow) == 0 && len(f.deny.of) == 0
-}
-
-// Unmatched lists the selectors that no tool of the given groups could ever meet, with the nearest words. Names of
-// closed middlewares' tools count as known.
-func (f *Frame) Unmatched(known []Band) []meta.Diagnostic {
-	if f.free() {
+// refuses is the scoped entries of one level for one call; nil = they let it pass.
+func (f *Frame) refuses(t *touch) *refusal {
+	if f == nil || !f.scoped {
 		return nil
 	}
-	words := map[string]string{} // lower case → as its owner spells it
-	know := func(w string) {
-		if l := strings.ToLower(w); w != "" && words[l] == "" {
-			words[l] = w
+	no := f.deny.refuses(t)
+	for i := 0; no == nil && i < len(f.allow); i++ {
+		if f.allow[i].scoped {
+			no = f.allow[i].restrains(t)
 		}
 	}
-	for _, b := range known {
-		know("@" + b.Owner)
-		for _, t := range b.Set.All() {
-			know(t.Name)
-			know(t.Family)
-			for _, a := range t.Aliases {
-				know(a)
-			}
-		}
+	if no == nil || len(f.lift.rules) == 0 {
+		return no
 	}
-	candidates := slices.Sorted(maps.Values(words))
-	var out []meta.Diagnostic
-	report := func(where string, c *list) {
-		for _, s := range c.of {
-			text := strings.ToLower(strings.TrimSpace(s.Text))
-			if text == "*" || text == "**" || words[text] != "" {
-				continue
-			}
-			d := meta.Diagnostic{
-				Severity: meta.SeverityWarning, Code: "unmatched_selector", Key: where, Origin: s.Origin,
-				Message: fmt.Sprintf("%q selects no tool of this session", s.Text),
-			}
-			if near := meta.Nearest(text, candidates); len(near) > 0 {
-				d.Suggestion = "did you mean " + strings.Join(near, ", ") + "?"
-			}
-			out = append(out, d)
-		}
+	if lifted, whole := f.lift.lists(t.owner, t.decl); whole || lifted && f.lift.restrains(t) == nil {
+		return nil
 	}
-	for i := range f.allow {
-		report("tools.allow", &f.allow[i])
-	}
-	report("tools.deny", &f.deny)
-	return out
+	return no
+}
+
+// free reports whether the frame restricts nothing, so that whole sets pass unread.
+func (f *Frame) free() bool {
+	return f == nil || len(f.allow) == 0 && len(f.deny.rules) == 0
 }

@@ -102,7 +102,7 @@ func TestSpawnKeepsNilAndEmptyApartInJSON(t *testing.T) {
 }
 
 func TestSelectorThatIsNotUnderstoodIsAnErrorWithItsPlace(t *testing.T) {
-	for _, text := range []string{"Web*", "Cron?reate", "[A-C]*", "Bash(git *)", "mcp:github/*", "a|b", "Read,Grep", "Read Grep", "Read\tGrep", `"Read"`, "@", "@@A", "@a/b", "Réad", "!Read", "***", strings.Repeat("a", 65)} {
+	for _, text := range []string{"Read,Grep", "Read Grep", "Read\tGrep", `"Read"`, "@", "@@A", "a|", "|a", "a||b", "Bash(git *", "Bash git *)", "Bash()", "Bash(a) b", "*(a)", "**(a)", "(a)", "@a/b(c)", "[A-C", "[]*", "[!]*", "Web *", "mcp:", "mcp:/a", ":a", "mcp:a b", "mcp__a b", "Réad", "!Read", "***", strings.Repeat("a", 65)} {
 		for where, l := range map[string]toolview.Lists{
 			"allow": {Allow: [][]toolview.Selector{sel("Read", text)}}, "deny": {Deny: sel("Read", text)},
 		} {
@@ -111,11 +111,13 @@ func TestSelectorThatIsNotUnderstoodIsAnErrorWithItsPlace(t *testing.T) {
 			require.ErrorContains(t, err, "settings.yaml:2: selector", "%s %q", where, text)
 		}
 	}
-	_, err := toolview.NewFrame(toolview.Lists{Allow: [][]toolview.Selector{sel("a*")}, Deny: sel("", "b*")})
+	_, err := toolview.NewFrame(toolview.Lists{Allow: [][]toolview.Selector{sel("a b")}, Deny: sel("", "b)", "hitl")})
+	const write = "; write a tool's name, a family, @Owner, a pattern such as Web*, Tool(pattern), * or **"
 	require.EqualError(t, err, strings.Join([]string{
-		`settings.yaml:1: selector "a*": patterns and scopes are not known here: write one tool's name, a family, @Owner, * or **`,
-		`settings.yaml:1: an empty selector: name a tool, or remove the entry`,
-		`settings.yaml:2: selector "b*": patterns and scopes are not known here: write one tool's name, a family, @Owner, * or **`,
+		`settings.yaml:1: selector "a b": not a tool's name` + write,
+		`settings.yaml:1: an empty selector; name a tool, or remove the entry`,
+		`settings.yaml:2: selector "b)": not a tool's name` + write,
+		`settings.yaml:3: selector "hitl": approval is no tool and a list cannot switch it off; close PermissionMiddleware in meta`,
 	}, "\n"), "all of them at once, in order")
 }
 

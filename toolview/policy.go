@@ -15,6 +15,8 @@ type Policy struct {
 	WithoutSearch Fallback
 	// LateDirect makes a tool that appears late direct, at the cost of one cache write; otherwise it is deferred.
 	LateDirect bool
+	// Place is where the paths of scoped entries begin.
+	Place Place
 }
 
 // Fallback is the setting tools.without_search.
@@ -45,13 +47,8 @@ func (p *Policy) free(owner string) bool {
 // judge is the gates listed, denied and active for one tool.
 func (p *Policy) judge(b *Band, t *Tool) (Gate, Selector) {
 	for _, f := range p.Frames {
-		if g, s := f.judge(b.Owner, &t.Decl); g == GateListed && !t.Finder || g == GateDenied {
+		if g, s := f.judge(b.Owner, &t.Decl, t.Finder); g != "" {
 			return g, s
-		} else if g == GateListed {
-			// An allow list need not name a finder; a deny list of the same level still counts.
-			if s, ok := f.deny.match(b.Owner, &t.Decl); ok {
-				return GateDenied, s
-			}
 		}
 	}
 	if b.Brought {
@@ -59,7 +56,7 @@ func (p *Policy) judge(b *Band, t *Tool) (Gate, Selector) {
 			if f == nil {
 				continue
 			}
-			if s, ok := f.deny.match(b.Owner, &t.Decl); ok {
+			if s, ok := f.deny.denies(b.Owner, &t.Decl); ok {
 				return GateDenied, s
 			}
 		}

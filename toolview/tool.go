@@ -15,20 +15,6 @@ import (
 	"github.com/metaharness/peri/toolview/schema"
 )
 
-// Decl is what selectors need to know of a tool.
-type Decl struct {
-	// Name is what the model calls: ^[a-zA-Z0-9_-]{1,64}$.
-	Name string
-	// Aliases are names that other harnesses use. They are shown nowhere and count only when no tool in the view
-	// has that very name.
-	Aliases []string
-	// Family groups tools under one selector word ("web", "todo"); "" = none.
-	Family   string
-	Category string
-	// Private keeps the tool out of the selector `*`.
-	Private bool
-}
-
 // Tool is one thing that a model may call. Exactly one of Run, Flow and Unwrap is set.
 type Tool struct {
 	Decl
@@ -60,8 +46,15 @@ type Subject struct {
 	Kind SubjectKind `json:"kind"`
 	// Value is a command line, an absolute path, a host or a name, by Kind.
 	Value string `json:"value"`
-	// Edit says that the call changes it.
-	Edit bool `json:"edit,omitempty"`
+	// Edit says that the call changes it, ReadOnly that it is known to only read. Both false: neither is known.
+	Edit     bool `json:"edit,omitempty"`
+	ReadOnly bool `json:"readonly,omitempty"`
+	// Opaque says that what it does cannot be told from its value: no allow pattern covers it, while deny and ask
+	// patterns still see it.
+	Opaque bool `json:"opaque,omitempty"`
+	// Also is what else the value stands for, as patterns in which `*` is what is decided only when it runs: without its
+	// quotes, behind a wrapper, with a variable filled in. Rules that restrict see these too, rules that allow do not.
+	Also []string `json:"also,omitempty"`
 }
 
 // SubjectKind says what a Subject's value is.
@@ -195,6 +188,7 @@ var ErrNoAsker = fmt.Errorf("toolview: nobody is there to answer a question")
 
 // check reports what keeps a tool from being one, and compiles its schema.
 func (t *Tool) check() error {
+	t.fold()
 	if !legalName(t.Name) {
 		return fmt.Errorf("tool name %q: use 1 to 64 of a-z A-Z 0-9 _ -", t.Name)
 	}
@@ -226,11 +220,9 @@ func legalName(name string) bool {
 	if name == "" || len(name) > 64 {
 		return false
 	}
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if !(c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z') {
-			return false
-		}
-	}
-	return true
+	return nameRunes(name, "")
+}
+
+func nameByte(c byte) bool {
+	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

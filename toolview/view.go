@@ -20,6 +20,7 @@ type View struct {
 	live   []shown
 	order  []string // the wire order so far; nil for a session's first view
 
+	scoped   bool // some entry, here or above, is about some calls alone
 	finders  bool // the way to deferred tools is open
 	deferred int  // tools that only a finder reaches
 	fallen   int  // deferred tools that became direct, or were hidden, for want of a finder
