@@ -142,7 +142,7 @@ var tree = group(
 		named{"sandbox", flag(true, riskyFalse, "File tools stay inside the project, and home with allow_home.")},
 		named{"allow_home", flag(true, riskyTrue, "The home folder counts as inside.")},
 		named{"restrict_system", flag(false, riskyFalse, "System folders cannot be read either.")},
-		named{"bash_async", flag(false, riskyTrue, "Offer BashStart, BashWait, BashStdin and BashStop.")},
+		named{"bash_async", flag(false, harmless, "Offer BashStart, BashWait, BashStdin and BashStop.")},
 	)},
 	named{"web", group(
 		"The web tools.",

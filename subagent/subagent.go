@@ -53,7 +53,7 @@ func New(o Options) middleware.Middleware {
 		Upstream: []string{"AgentDefineMiddleware"},
 		Segments: []prompt.Segment{{
 			ID: "11_subagent", Zone: prompt.Live, Order: 110, Text: prompt.Text("11_subagent"),
-			Needs: []string{AgentTool, ResultTool, GenerateTool},
+			Needs: []string{AgentTool},
 		}},
 		Tools:  toolview.MustSet(agentTool(), resultTool(), generateTool()),
 		Routes: []middleware.RouteDecl{route},

@@ -35,7 +35,7 @@ func editTool() toolview.Tool {
 func edit(_ context.Context, s *state, _ *toolview.Call, in editIn) (*message.Result, error) {
 	switch {
 	case in.Old == "":
-		return fail(errors.New("`old` is empty: give the text that is to be replaced; a new file is made with `Write`"))
+		return fail(errors.New("`old` is empty: give the text that is to be replaced; a new file is written, not edited"))
 	case plain(in.Old) == plain(in.New):
 		return fail(errors.New("`old` and `new` are the same: nothing would change"))
 	}

@@ -64,7 +64,7 @@ func (s *state) load(at spot) ([]byte, fs.FileInfo, error) {
 func ordinary(shown string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory: list it with `LS`", shown)
+		return fmt.Errorf("%s is a directory: list it instead", shown)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file (%s)", shown, info.Mode().Type())
 	case info.Size() > maxFile:
@@ -74,7 +74,7 @@ func ordinary(shown string, info fs.FileInfo) error {
 }
 
 func tooLarge(shown string) error {
-	return fmt.Errorf("%s is larger than %d MiB, which is not read: take a part of it with `Bash`", shown, maxFile>>20)
+	return fmt.Errorf("%s is larger than %d MiB, which is not read: take a part of it", shown, maxFile>>20)
 }
 
 // missing explains why a file cannot be read and, when it is not there, names those that it could be.
@@ -106,7 +106,7 @@ func (s *state) stale(at spot, content []byte) error {
 	if known, ok := s.knows(at.real); !ok || known == stampOf(content) {
 		return nil
 	}
-	return fmt.Errorf("%s has changed since you read it: read it again with `Read`", at.shown)
+	return fmt.Errorf("%s has changed since you read it: read it again", at.shown)
 }
 
 // replace puts content in the place of a file in one step, creating folders on the way. old is the file that is

@@ -87,7 +87,7 @@ func TestReadRefusesWhatIsNoText(t *testing.T) {
 	b.put("bin", "ELF\x00\x01")
 	b.put("dir/readme.md", "x\n")
 	require.Contains(t, b.refuse("Read", args{"path": "bin"}), "binary")
-	require.Contains(t, b.refuse("Read", args{"path": "dir"}), "list it with `LS`")
+	require.Contains(t, b.refuse("Read", args{"path": "dir"}), "list it instead")
 	require.Contains(t, b.refuse("Read", args{"path": "dir/readme.md", "offset": 9}), "it has 1 lines")
 	require.Equal(t, "dir/README.md does not exist: did you mean dir/readme.md?", b.refuse("Read", args{"path": "dir/README.md"}))
 	require.Contains(t, b.refuse("Read", args{"path": "dir/readme.md/x"}), "not a directory")

@@ -116,7 +116,7 @@ func (s *shells) room() error {
 	}
 	i := slices.IndexFunc(s.list, func(sh *shell) bool { return !sh.running() })
 	if i < 0 {
-		return fmt.Errorf("%d background commands are running, and that is the most: stop one with `BashStop`", mostShells)
+		return fmt.Errorf("%d background commands are running, and that is the most: stop one first", mostShells)
 	}
 	s.list = slices.Delete(s.list, i, i+1)
 	return nil

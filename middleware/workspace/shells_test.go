@@ -70,7 +70,7 @@ func TestBackgroundCommandsAreLimitedToThoseThatRun(t *testing.T) {
 		b.do("BashStart", args{"command": "sleep 300"})
 	}
 	require.Contains(t, b.refuse("BashWait", args{"id": "shell-1"}), "there are shell-2, ", "what had ended made room")
-	require.Contains(t, b.refuse("BashStart", args{"command": "true"}), "stop one with `BashStop`")
+	require.Contains(t, b.refuse("BashStart", args{"command": "true"}), "stop one first")
 }
 
 func TestChildOwnsWhatItStarts(t *testing.T) {

@@ -85,7 +85,7 @@ func (s *state) overwritable(at spot) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("%s is no regular file (%s)", at.shown, info.Mode().Type())
 	}
 	if _, ok := s.knows(at.real); !ok {
-		return nil, fmt.Errorf("%s is already there and you have not read it: read it first with `Read`, or change part of it with `Edit`", at.shown)
+		return nil, fmt.Errorf("%s is already there and you have not read it: read it first", at.shown)
 	}
 	content, info, err := s.load(at)
 	if err != nil {

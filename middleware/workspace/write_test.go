@@ -15,7 +15,7 @@ import (
 func TestUnreadFileIsNotOverwritten(t *testing.T) {
 	b := open(t, Options{})
 	b.put("f", "theirs")
-	require.Contains(t, b.refuse("Write", args{"path": "f", "content": "mine"}), "read it first with `Read`")
+	require.Contains(t, b.refuse("Write", args{"path": "f", "content": "mine"}), "read it first")
 	require.Equal(t, "theirs", b.content("f"))
 	b.do("Read", args{"path": "f"})
 	require.Contains(t, b.do("Write", args{"path": "f", "content": "mine"}), "Replaced f (1 lines, 4 bytes)")
