@@ -138,8 +138,14 @@ func (l *list) refuses(t *touch) *refusal {
 				return &refusal{r.Selector, "what the call touches cannot be told, and some calls are denied here"}
 			}
 			for _, s := range subjects {
-				if (about || s.Kind == Path && s.Edit) && term.scope.matches(s, t.at) {
+				if !about && !(s.Kind == Path && s.Edit) {
+					continue
+				}
+				switch term.scope.meets(s, t.at) {
+				case Meets:
 					return &refusal{r.Selector, "it is denied here"}
+				case MayMeet:
+					return &refusal{r.Selector, "what it does is decided only when it runs, and it could be what is denied here"}
 				}
 			}
 		}
@@ -165,8 +171,8 @@ func (l *list) restrains(t *touch) *refusal {
 	}
 	judged := false
 	for _, s := range subjects {
-		if t.commands && s.Kind != Command && !(s.Kind == Path && s.Edit) {
-			continue // what a command reads is the command's to say
+		if t.commands && s.Kind != Command && (s.Within || !(s.Kind == Path && s.Edit)) {
+			continue // what a command does is the command's to say
 		}
 		judged = true
 		if s.Opaque || !l.covers(t, s) {

@@ -52,6 +52,8 @@ type Subject struct {
 	// Opaque says that what it does cannot be told from its value: no allow pattern covers it, while deny and ask
 	// patterns still see it.
 	Opaque bool `json:"opaque,omitempty"`
+	// Within says that it is what a Command before it does: what allows that command allows this.
+	Within bool `json:"within,omitempty"`
 	// Also is what else the value stands for, as patterns in which `*` is what is decided only when it runs: without its
 	// quotes, behind a wrapper, with a variable filled in. Rules that restrict see these too, rules that allow do not.
 	Also []string `json:"also,omitempty"`
