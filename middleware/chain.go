@@ -253,9 +253,9 @@ func (c *Chain) Base() *prompt.Base {
 }
 
 // Agent finds who may be spawned by that name, and whose it is.
-func (c *Chain) Agent(name string) (toolview.Spawn, bool) {
+func (c *Chain) Agent(name string, paused map[string]bool) (toolview.Spawn, bool) {
 	for i := range c.links {
-		if l := &c.links[i]; l.on() && l.Instance.Agents != nil {
+		if l := &c.links[i]; l.on() && !paused[l.Name] && l.Instance.Agents != nil {
 			if s, ok := l.Instance.Agents.Agent(name); ok {
 				return s, true
 			}

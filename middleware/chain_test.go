@@ -175,7 +175,7 @@ func TestUnsupportedMiddlewareKeepsItsGateAndNothingElse(t *testing.T) {
 		live, _ := c.Bands()
 		v := toolview.NewDeriver(live, nil, nil).View(&toolview.Policy{}, nil)
 		_, _, route := c.Route("go", nil)
-		_, agent := c.Agent("scout")
+		_, agent := c.Agent("scout", nil)
 		return []any{
 			len(v.Direct()), len(c.Base().Segments()), route, agent, c.Stop(t.Context(), &middleware.Step{}),
 			len(c.Contribute(t.Context(), &middleware.Step{}, nil)), c.Input(t.Context(), &middleware.Input{}) != nil,

@@ -63,8 +63,9 @@ func (c *Chain) compile(parent *Chain) error {
 		}
 		h.models = with(h.models, l.Name, k.WrapModel != nil, k.WrapModel)
 		tools = with(tools, l.Name, k.WrapTool != nil, k.WrapTool)
-		h.starts = with(h.starts, l.Name, k.Start != nil, k.Start)
-		h.ends = with(h.ends, l.Name, k.End != nil, k.End)
+		// A shared instance began with the parent and ends with it.
+		h.starts = with(h.starts, l.Name, l.own && k.Start != nil, k.Start)
+		h.ends = with(h.ends, l.Name, l.own && k.End != nil, k.End)
 		h.inputs = with(h.inputs, l.Name, k.Input != nil, k.Input)
 		h.replies = with(h.replies, l.Name, k.Reply != nil, k.Reply)
 		h.results = with(h.results, l.Name, k.Result != nil, k.Result)

@@ -18,10 +18,11 @@ import (
 
 // children are the child sessions of one session, running and finished.
 type children struct {
-	mu   sync.Mutex
-	byID map[string]*child
-	made int
-	wg   sync.WaitGroup
+	mu     sync.Mutex
+	byID   map[string]*child
+	made   int
+	closed bool
+	wg     sync.WaitGroup
 }
 
 type child struct {
@@ -32,15 +33,19 @@ type child struct {
 	result *message.Result
 }
 
-func (c *children) add(s *Session, name string) *child {
+// add keeps a child until its parent closes. One that comes too late is closed at once.
+func (c *children) add(ctx context.Context, s *Session, name string) (*child, error) {
 	k := &child{s: s, name: name}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.Join(ErrClosed, s.Close(ctx))
+	}
 	if c.byID == nil {
 		c.byID = map[string]*child{}
 	}
 	c.byID[s.id] = k
-	return k
+	return k, nil
 }
 
 func (c *children) find(id string) (*child, error) {
@@ -62,6 +67,7 @@ func (c *children) nextID(parent string) string {
 func (c *children) close(ctx context.Context) error {
 	c.wg.Wait()
 	c.mu.Lock()
+	c.closed = true
 	all := make([]*child, 0, len(c.byID))
 	for _, k := range c.byID {
 		all = append(all, k)
@@ -116,7 +122,7 @@ func (s *Session) childFor(ctx context.Context, rt Runtime, sp toolview.Spawn) (
 	if sp.Fork {
 		name = "fork"
 	}
-	return s.kids.add(k, name), nil
+	return s.kids.add(ctx, k, name)
 }
 
 // before is the transcript up to the reply whose calls are running: a fork starts from the bytes that were last sent.
@@ -208,13 +214,16 @@ func (s *Session) Fork(ctx context.Context) (*Session, error) {
 			return nil, errors.Join(err, k.Close(ctx))
 		}
 	}
-	s.kids.add(k, "fork")
+	if _, err := s.kids.add(ctx, k, "fork"); err != nil {
+		return nil, err
+	}
 	return k, nil
 }
 
 // Agent makes a child of a named agent without running it, as a spawn would.
 func (s *Session) Agent(ctx context.Context, name string) (*Session, error) {
-	sp, ok := s.chain.Agent(name)
+	_, _, policy := s.snapshot()
+	sp, ok := s.chain.Agent(name, policy.Paused)
 	if !ok {
 		return nil, fmt.Errorf("session: no agent %q: %w", name, ErrNotFound)
 	}
@@ -222,7 +231,9 @@ func (s *Session) Agent(ctx context.Context, name string) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	s.kids.add(k, name)
+	if _, err := s.kids.add(ctx, k, name); err != nil {
+		return nil, err
+	}
 	return k, nil
 }
 
@@ -306,10 +317,16 @@ func (s *Session) collect(ctx context.Context, sp toolview.Spawn) (*message.Resu
 }
 
 // person lets one request at a time reach a person, in the whole tree of sessions.
-func (s *Session) person(ctx context.Context, ask func() error) error {
+func (s *Session) person(ctx context.Context, ask func() error) (err error) {
 	if err := s.people.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.people.Release(1)
+	// A panic of the program's approver or asker is no answer.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("session: asking failed: panic: %v", p)
+		}
+	}()
 	return ask()
 }

@@ -17,6 +17,8 @@ type Frozen struct {
 	State   *meta.State `json:"state"`
 	// Live names the middlewares that were opened: a resumed session opens no other.
 	Live []string `json:"live"`
+	// Gates names those of them that judge calls: a session is not resumed without one.
+	Gates []string `json:"gates,omitempty"`
 	// Policies are the middlewares' own, by name.
 	Policies map[string]json.RawMessage `json:"policies,omitempty"`
 	// Lists are the allow and deny lists of the settings.

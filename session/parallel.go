@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -83,6 +84,9 @@ func (b *batch) run() {
 
 func (b *batch) one(i int) {
 	defer func() {
+		if p := recover(); p != nil {
+			b.rt.fail(fmt.Errorf("session: a call failed outside its tool: panic: %v", p))
+		}
 		b.mu.Lock()
 		b.done++
 		b.mu.Unlock()

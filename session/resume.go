@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt"
 	"github.com/metaharness/peri/prompt/message"
 )
@@ -27,8 +28,11 @@ func Resume(ctx context.Context, o Options, id string) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: resume %s: %w", id, err)
 	}
+	if past.parent != "" {
+		return nil, fmt.Errorf("session: resume %s: it is a child of %s, whose lists and mode bind it: resume that one", id, past.parent)
+	}
 	s := newSession(o, past.frozen)
-	s.history, s.host, s.started = past.history, past.host, past.started
+	s.history, s.host, s.resumed = past.history, past.host, true
 	s.journal.values = past.values
 	only := make(map[string]bool, len(past.frozen.Live))
 	for _, name := range past.frozen.Live {
@@ -42,6 +46,12 @@ func Resume(ctx context.Context, o Options, id string) (*Session, error) {
 	}
 	if err := s.open(ctx, only); err != nil {
 		return nil, err
+	}
+	for _, name := range past.frozen.Gates {
+		if l, ok := s.chain.Link(name); !ok || l.Instance == nil {
+			err := fmt.Errorf("session: resume %s: %s judged its calls and is not there now: without it the session would be wider", id, name)
+			return nil, errors.Join(err, s.Close(ctx))
+		}
 	}
 	s.base = s.kept(past.frozen.Segments)
 	if err := s.ready(past.order); err != nil {
@@ -57,7 +67,7 @@ func Resume(ctx context.Context, o Options, id string) (*Session, error) {
 func (s *Session) kept(segments []prompt.Rendered) *prompt.Base {
 	var out []prompt.Rendered
 	for _, r := range segments {
-		if l, ok := s.chain.Link(r.Owner); ok && l.Instance != nil {
+		if l, ok := s.chain.Link(r.Owner); ok && l.Instance != nil && l.Fate.Status == middleware.Live {
 			out = append(out, r)
 		}
 	}
@@ -93,7 +103,7 @@ type past struct {
 	host    Switches
 	order   []string
 	values  map[string][]byte
-	started bool
+	parent  string
 }
 
 // headroom is spare room for the messages of the turns to come.
@@ -106,7 +116,7 @@ func read(entries []Entry) (*past, error) {
 	for _, e := range entries {
 		switch e.Kind {
 		case Created:
-			p.frozen = e.Frozen
+			p.frozen, p.parent = e.Frozen, e.Parent
 		case Happened:
 			if e.Event != nil {
 				t.hear(e.Event)
@@ -142,7 +152,6 @@ func (t *teller) hear(e *message.Event) {
 	switch e.Kind {
 	case message.TurnStart, message.Reply:
 		t.flush(false)
-		t.p.started = true
 		if e.Message != nil {
 			t.p.history = append(t.p.history, e.Message)
 			t.uses = e.Message.Uses()

@@ -213,3 +213,60 @@ func TestFrozenStateOfAnUnknownVersionIsRefused(t *testing.T) {
 	loose["version"] = 99
 	require.ErrorContains(t, json.Unmarshal([]byte(plain(t, loose)), &f), "version 99")
 }
+
+func TestChildIsNotResumedAsAMainSession(t *testing.T) {
+	o := options(t, script.New(), withTools("Tools", echo("One", 0)), spawner(map[string]toolview.Spawn{"none": {Agent: "none", Tools: []string{}}}))
+	s := open(t, o)
+	k, err := s.Agent(t.Context(), "none")
+	require.NoError(t, err)
+	require.Empty(t, names(k))
+	_, err = session.Resume(t.Context(), fresh(o), k.ID())
+	require.ErrorContains(t, err, "it is a child of "+s.ID())
+}
+
+func TestSessionIsNotResumedWithoutAGateThatItHad(t *testing.T) {
+	o := options(t, script.New(), withTools("Tools", echo("One", 0)), gate("Gate", func(*toolview.Call) middleware.Verdict {
+		return middleware.Verdict{Decision: middleware.Deny}
+	}))
+	s := open(t, o)
+	resume(t, o, s.ID())
+	o.Suite = suite(t, withTools("Tools", echo("One", 0)))
+	_, err := session.Resume(t.Context(), o, s.ID())
+	require.ErrorContains(t, err, "Gate judged its calls")
+}
+
+func TestStartRunsOnceAProcessAndNotAgainForChildren(t *testing.T) {
+	starts, ends := 0, 0
+	m := with("Watch", middleware.Instance{Hooks: middleware.Hooks{
+		Start: func(context.Context) error { starts++; return nil },
+		End:   func(context.Context) { ends++ },
+	}})
+	o := options(t, script.New(script.Say("a"), script.Say("b"), script.Say("c"), script.Say("d")), m)
+	s, err := session.New(t.Context(), o)
+	require.NoError(t, err)
+	turn(t, s, "go")
+	turn(t, s, "go")
+	fork, err := s.Fork(t.Context())
+	require.NoError(t, err)
+	turn(t, fork, "go")
+	require.NoError(t, s.Close(context.Background()))
+	require.Equal(t, []int{1, 1}, []int{starts, ends})
+	turn(t, resume(t, o, s.ID()), "go")
+	require.Equal(t, 2, starts)
+}
+
+func TestServerThatComesUpBetweenTwoRunsIsDeferred(t *testing.T) {
+	live := &toolview.Live{}
+	m := middleware.Middleware{Name: "Server", Doc: "publishes tools", Dynamic: "x__",
+		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
+			return &middleware.Instance{Tools: live}, nil
+		}}
+	sc := script.New(script.Say("a"), script.Say("b"))
+	o := options(t, sc, m, withTools("Tools", echo("Zed", 0)), withDeferred("More", echo("Two", 0)), finder())
+	s := open(t, o)
+	turn(t, s, "go")
+	live.Publish(toolview.MustSet(echo("x__late", 0)))
+	turn(t, resume(t, o, s.ID()), "go")
+	require.Equal(t, sc.Sent()[0].Tools, sc.Sent()[1].Tools)
+	require.Contains(t, sc.Sent()[1].Deferred, "x__late")
+}

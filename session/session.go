@@ -36,10 +36,12 @@ type Session struct {
 
 	journal journal
 
-	turn    turns
-	wrap    func(Runtime) Runtime // around every turn's runtime; tests set it
-	history []*message.Message
-	started bool
+	turn     turns
+	wrap     func(Runtime) Runtime // around every turn's runtime; tests set it
+	history  []*message.Message
+	started  bool            // a turn was taken by this process
+	smuggled map[string]bool // what was told of dropped tools; the turn's goroutine alone looks
+	resumed  bool
 
 	mu      sync.Mutex // guards what follows
 	deriver *toolview.Deriver
@@ -133,6 +135,9 @@ func (s *Session) freeze() {
 			continue
 		}
 		f.Live = append(f.Live, l.Name)
+		if l.Gates {
+			f.Gates = append(f.Gates, l.Name)
+		}
 		if l.Policy != nil {
 			if f.Policies == nil {
 				f.Policies = map[string]json.RawMessage{}
@@ -180,7 +185,7 @@ func (s *Session) env() middleware.Env {
 	e := middleware.Env{
 		Session: s.id, Agent: s.agent, Project: middleware.Project{Root: s.opt.Root, FS: folder(s.opt.Root)},
 		BuiltInSubagents: s.frozen.State.BuiltInSubagents(), Model: s.frozen.Model,
-		CanAsk: s.opt.Asker != nil, CanApprove: s.opt.Approver != nil, Resumed: s.started,
+		CanAsk: s.opt.Asker != nil, CanApprove: s.opt.Approver != nil, Resumed: s.resumed,
 		Now: s.opt.Now, NewID: s.opt.NewID,
 	}
 	return e.WithLog(s.opt.Log)

@@ -97,7 +97,13 @@ func (rt *local) Prepare(n int) (*Step, error) {
 func (rt *local) viewChanged(view *toolview.View) {
 	s := rt.s
 	for _, x := range view.Smuggled() {
-		s.notice(x.Owner, fmt.Sprintf("published the tool %s, which it does not declare: dropped", x.Name))
+		if said := x.Owner + " " + x.Name; !s.smuggled[said] {
+			if s.smuggled == nil {
+				s.smuggled = map[string]bool{}
+			}
+			s.smuggled[said] = true
+			s.notice(x.Owner, fmt.Sprintf("the tool %s is dropped: %s", x.Name, x.Rule))
+		}
 	}
 	moved := s.shown != nil && !slices.Equal(s.shown.Direct(), view.Direct())
 	if moved {

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/prompt"
@@ -146,7 +147,7 @@ func (s *Session) SetTools(allow, deny []string) error {
 		if _, err := toolview.NewFrame(next.lists()); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
-		h.Allow, h.Deny = allow, deny
+		h.Allow, h.Deny = slices.Clone(allow), slices.Clone(deny)
 		return nil
 	})
 }

@@ -266,11 +266,11 @@ func (v *View) Digest() string {
 	return v.digest
 }
 
-// Published reports whether some visible tool was named at run time by a source, so that a resumed session cannot
-// know the wire order without having stored it.
+// Published reports whether a source of the chain may name tools at run time, so that a resumed session cannot know the
+// wire order without having stored it.
 func (v *View) Published() bool {
-	for i := range v.live {
-		if v.live[i].band.Source != nil && v.live[i].band.Prefix != "" {
+	for i := range v.bands {
+		if v.bands[i].Source != nil && v.bands[i].Prefix != "" {
 			return true
 		}
 	}
