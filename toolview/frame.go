@@ -2,6 +2,7 @@ package toolview
 
 import (
 	"errors"
+	"slices"
 )
 
 // Lists are the allow and deny lists of one level: the settings, the host or an agent.
@@ -9,6 +10,10 @@ type Lists struct {
 	// Allow holds every allow list that applies; a tool must be on each. None = everything, an empty one = nothing.
 	Allow [][]Selector `json:"allow,omitempty"`
 	Deny  []Selector   `json:"deny,omitempty"`
+	// Kinds are lists for one kind of tool each, and Rules is a ruleset: of it the last that matches holds, and only what
+	// it denies is this package's.
+	Kinds []KindLists `json:"kinds,omitempty"`
+	Rules []Ruling    `json:"rules,omitempty"`
 	// Lift is what the lists keep from their own level and not from those below: it makes the frame of an agent's
 	// children out of the agent's own.
 	Lift []Selector `json:"lift,omitempty"`
@@ -18,6 +23,8 @@ type Lists struct {
 type Frame struct {
 	allow  []list
 	deny   list
+	kinds  []*kindFrame
+	rules  *Ruleset
 	lift   list
 	lists  Lists
 	scoped bool
@@ -45,6 +52,15 @@ func NewFrame(l Lists) (*Frame, error) {
 	if len(l.Deny) > 0 {
 		f.lists.Deny = f.deny.entries()
 	}
+	for _, k := range l.Kinds {
+		c, err := newKindFrame(k)
+		f.kinds, errs = append(f.kinds, c), append(errs, err)
+		f.scoped = f.scoped || c.scoped()
+	}
+	rules, err := NewRuleset(l.Rules)
+	f.rules, errs = rules, append(errs, err)
+	f.scoped = f.scoped || rules != nil && rules.scoped
+	f.lists.Kinds, f.lists.Rules = slices.Clone(l.Kinds), slices.Clone(l.Rules)
 	if len(l.Lift) > 0 {
 		f.lists.Lift = f.lift.entries()
 	}
@@ -92,6 +108,14 @@ func (f *Frame) narrows(owner string, d *Decl, finder bool) (Gate, Selector) {
 	if s, ok := f.deny.denies(owner, d); ok {
 		return GateDenied, s
 	}
+	for _, k := range f.kinds {
+		if gate, at := k.judge(owner, d, finder); gate != "" {
+			return gate, at
+		}
+	}
+	if s, ok := f.rules.hides(owner, d); ok {
+		return GateDenied, s
+	}
 	return "", Selector{}
 }
 
@@ -100,12 +124,7 @@ func (f *Frame) refuses(t *touch) *refusal {
 	if f == nil || !f.scoped {
 		return nil
 	}
-	no := f.deny.refuses(t)
-	for i := 0; no == nil && i < len(f.allow); i++ {
-		if f.allow[i].scoped {
-			no = f.allow[i].restrains(t)
-		}
-	}
+	no := f.scopes(t)
 	if no == nil || len(f.lift.rules) == 0 {
 		return no
 	}
@@ -115,7 +134,42 @@ func (f *Frame) refuses(t *touch) *refusal {
 	return no
 }
 
+// denied is the scoped entries of the deny lists alone.
+func (f *Frame) denied(t *touch) *refusal {
+	no := f.deny.refuses(t)
+	for i := 0; no == nil && i < len(f.kinds); i++ {
+		if k := f.kinds[i]; kindOf(t.decl) == k.kind {
+			no = k.deny.refuses(t)
+		}
+	}
+	return no
+}
+
+func (f *Frame) scopes(t *touch) *refusal {
+	if no := f.deny.refuses(t); no != nil {
+		return no
+	}
+	for i := range f.allow {
+		if f.allow[i].scoped {
+			if no := f.allow[i].restrains(t); no != nil {
+				return no
+			}
+		}
+	}
+	for _, k := range f.kinds {
+		if no := k.refuses(t); no != nil {
+			return no
+		}
+	}
+	if f.rules != nil && f.rules.scoped {
+		if action, by := f.rules.judge(t); action == ActionDeny {
+			return &refusal{by, "it is denied here"}
+		}
+	}
+	return nil
+}
+
 // free reports whether the frame restricts nothing, so that whole sets pass unread.
 func (f *Frame) free() bool {
-	return f == nil || len(f.allow) == 0 && len(f.deny.rules) == 0
+	return f == nil || len(f.allow) == 0 && len(f.deny.rules) == 0 && len(f.kinds) == 0 && f.rules == nil
 }

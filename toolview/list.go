@@ -165,21 +165,16 @@ func (l *list) restrains(t *touch) *refusal {
 			break
 		}
 	}
-	subjects, err := t.subjects()
+	subjects, err := t.judged()
 	if err != nil {
 		return &refusal{at, "what the call touches cannot be told, and only some calls are allowed here"}
 	}
-	judged := false
 	for _, s := range subjects {
-		if t.commands && s.Kind != Command && (s.Within || !(s.Kind == Path && s.Edit)) {
-			continue // what a command does is the command's to say
-		}
-		judged = true
 		if s.Opaque || !l.covers(t, s) {
 			return &refusal{at, "only calls that match are allowed here"}
 		}
 	}
-	if !judged && !t.internal {
+	if len(subjects) == 0 && !t.internal {
 		return &refusal{at, "only calls that match are allowed here, and this one names nothing to match"}
 	}
 	return nil

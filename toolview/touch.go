@@ -2,6 +2,7 @@ package toolview
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/metaharness/peri/prompt/message"
 )
@@ -23,13 +24,20 @@ type touch struct {
 	owner string
 	decl  *Decl
 	at    Place
-	// edits says that the tool may edit files, internal that it touches nothing outside the session, and commands that
-	// the call runs some.
-	edits, internal, commands bool
+	// edits says that the tool may edit files, internal that it touches nothing outside the session.
+	edits, internal bool
 
 	asked bool
 	all   []Subject
 	err   error
+}
+
+func newTouch(c *Call, at Place) *touch {
+	tool := c.entry.Tool
+	return &touch{
+		call: c, owner: c.entry.Owner, decl: &tool.Decl, at: at,
+		edits: tool.Effects.Has(Edits) || tool.Effects.Has(Runs), internal: tool.Effects.Has(Internal),
+	}
 }
 
 func (t *touch) subjects() ([]Subject, error) {
@@ -43,10 +51,23 @@ func (t *touch) subjects() ([]Subject, error) {
 	} else {
 		t.all, t.err = t.call.Subjects()
 	}
-	for _, s := range t.all {
-		t.commands = t.commands || s.Kind == Command
-	}
 	return t.all, t.err
+}
+
+// judged are the subjects of which each must be allowed: of a call that runs commands those and the files that they
+// edit, unless a command that is allowed does it.
+func (t *touch) judged() ([]Subject, error) {
+	all, err := t.subjects()
+	if err != nil || !slices.ContainsFunc(all, func(s Subject) bool { return s.Kind == Command }) {
+		return all, err
+	}
+	var out []Subject
+	for _, s := range all {
+		if s.Kind == Command || s.Kind == Path && s.Edit && !s.Within {
+			out = append(out, s)
+		}
+	}
+	return out, nil
 }
 
 // scopes reports whether scoped entries are to be asked about calls, here or above.
@@ -66,13 +87,8 @@ func (v *View) scopes() bool {
 
 // refused asks the scoped entries of this view and of those above about a call.
 func (v *View) refused(c *Call) *message.Result {
-	tool := c.entry.Tool
-	t := &touch{
-		call: c, owner: c.entry.Owner, decl: &tool.Decl, at: v.policy.Place,
-		edits: tool.Effects.Has(Edits) || tool.Effects.Has(Runs), internal: tool.Effects.Has(Internal),
-	}
-	if no := v.scopedRefusal(t); no != nil {
-		return no.result(tool.Name)
+	if no := v.scopedRefusal(newTouch(c, v.policy.Place)); no != nil {
+		return no.result(c.Name())
 	}
 	return nil
 }
@@ -88,7 +104,7 @@ func (v *View) scopedRefusal(t *touch) *refusal {
 			if f == nil || !f.scoped {
 				continue
 			}
-			if no := f.deny.refuses(t); no != nil {
+			if no := f.denied(t); no != nil {
 				return no
 			}
 		}
