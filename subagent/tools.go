@@ -37,15 +37,21 @@ type generateArgs struct {
 	Tools       []string `json:"tools,omitempty" doc:"the tools that it may use; left out: all that you have"`
 }
 
+// forkName is what rules call a fork, which is no agent of that name.
+const forkName = "fork"
+
 func agentTool() toolview.Tool {
 	return toolview.NewFlow(toolview.Tool{
-		Decl: toolview.Decl{Name: AgentTool, Aliases: []string{"Task", "task", "subagent", "agent"}, Family: "task"},
+		Decl: toolview.Decl{Name: AgentTool, Aliases: []string{"Task", "task", "subagent", "agent"}, Family: "task", Groups: groups()},
 		Doc:  trimmed(agentDoc), Effects: toolview.Internal,
 		Subjects: toolview.Subjects(func(in agentArgs) []toolview.Subject {
 			var out []toolview.Subject
 			for _, t := range append([]task{in.task}, in.Tasks...) {
-				if t.Agent != "" {
+				switch {
+				case t.Agent != "":
 					out = append(out, toolview.Subject{Kind: toolview.Name, Value: t.Agent})
+				case t.Prompt != "" && t.Resume == "":
+					out = append(out, toolview.Subject{Kind: toolview.Name, Value: forkName})
 				}
 			}
 			return out
@@ -53,9 +59,12 @@ func agentTool() toolview.Tool {
 	}, delegate)
 }
 
+// groups are the other words by which delegation as a whole is listed or denied.
+func groups() []string { return []string{"subagent", "agent"} }
+
 func resultTool() toolview.Tool {
 	return toolview.NewFlow(toolview.Tool{
-		Decl: toolview.Decl{Name: ResultTool, Aliases: []string{"TaskOutput"}, Family: "task"},
+		Decl: toolview.Decl{Name: ResultTool, Aliases: []string{"TaskOutput"}, Family: "task", Groups: groups()},
 		Doc:  trimmed(resultDoc), Effects: toolview.Internal,
 	}, func(_ context.Context, _ *state, _ *toolview.Call, in resultArgs, h toolview.Host) (*message.Result, error) {
 		return h.Spawn(toolview.Spawn{Collect: in.ID, Wait: in.Wait})

@@ -24,7 +24,7 @@ type editIn struct {
 func editTool() toolview.Tool {
 	return toolview.New(toolview.Tool{
 		Decl: toolview.Decl{
-			Name: "Edit", Family: "files", Category: "filesystem",
+			Name: "Edit", Family: "files", Groups: []string{preset}, Category: "filesystem",
 			Aliases: []string{"edit", "edit_file", "editFile", "EditFile", "str_replace", "replace", "replace_in_file", "search_replace"},
 		},
 		Title: "Edit a file", Doc: text("edit"), Effects: toolview.Edits,

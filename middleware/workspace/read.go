@@ -28,8 +28,9 @@ type readIn struct {
 func readTool() toolview.Tool {
 	return toolview.New(toolview.Tool{
 		Decl: toolview.Decl{
-			Name: "Read", Family: "files", Category: "filesystem",
-			Aliases: []string{"read", "read_file", "readFile", "ReadFile", "view", "view_file", "open_file", "cat"},
+			Name: "Read", Family: "files", Groups: []string{preset}, Category: "filesystem",
+			AllowedWith: []string{"edit"},
+			Aliases:     []string{"read", "read_file", "readFile", "ReadFile", "view", "view_file", "open_file", "cat"},
 		},
 		Title: "Read a file", Doc: text("read"), Effects: toolview.ReadOnly,
 		Subjects: toolview.Subjects(func(in readIn) []toolview.Subject { return paths(in.Path, false) }),

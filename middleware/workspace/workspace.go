@@ -24,6 +24,9 @@ import (
 // Name is the middleware's key in the meta map.
 const Name = "WorkspaceMiddleware"
 
+// preset is the selector word for the tools that work on a project: files to read and change, and commands.
+const preset = "pi"
+
 //go:embed *.md
 var texts embed.FS
 

@@ -19,8 +19,9 @@ type writeIn struct {
 func writeTool() toolview.Tool {
 	return toolview.New(toolview.Tool{
 		Decl: toolview.Decl{
-			Name: "Write", Family: "files", Category: "filesystem",
-			Aliases: []string{"write", "write_file", "writeFile", "WriteFile", "create_file", "write_to_file", "save_file"},
+			Name: "Write", Family: "files", Groups: []string{preset}, Category: "filesystem",
+			AllowedWith: []string{"edit"},
+			Aliases:     []string{"write", "write_file", "writeFile", "WriteFile", "create_file", "write_to_file", "save_file"},
 		},
 		Title: "Write a file", Doc: text("write"), Effects: toolview.Edits,
 		Subjects: toolview.Subjects(func(in writeIn) []toolview.Subject { return paths(in.Path, true) }),
