@@ -75,7 +75,7 @@ var vendors = []struct {
 	{"github.com/google/jsonschema-go/", []string{"toolview/schema"}, "one package judges arguments"},
 	{"github.com/knadh/koanf/", []string{"config"}, "one package reads settings"},
 	{"github.com/spf13/", []string{"cmd/..."}, "the program alone has flags"},
-	{"github.com/stretchr/", nil, "tests only"},
+	{"github.com/stretchr/", []string{"middleware/closuretest", "session/store/storetest", "session/provider/providertest", "session/provider/providertest/..."}, "tests and contract kits only"},
 	{"pgregory.net/", nil, "tests only"},
 	{"go.opentelemetry.io/otel/sdk", []string{"cmd/..."}, "a library takes the API alone"},
 	{"go.opentelemetry.io/otel/exporters", []string{"cmd/..."}, "a library takes the API alone"},
