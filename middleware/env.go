@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"time"
+
+	"github.com/metaharness/peri/toolview"
 )
 
 // Env is what a session lends a middleware. It reaches nothing of other middlewares and cannot make loop events.
@@ -44,6 +46,8 @@ type Agent struct {
 	Fork bool
 	// Mode is the permission mode that its definition asks for; "" = its parent's.
 	Mode string
+	// Rules are the definition's ruleset: what it says to ask about is for the approval gate to ask.
+	Rules []toolview.Ruling
 	// Depth counts the agents above it.
 	Depth int
 }

@@ -150,8 +150,8 @@ func (s *Session) child(ctx context.Context, sp toolview.Spawn, history []*messa
 	o := s.opt
 	o.ID = s.kids.nextID(s.id)
 	k := newSession(o, s.frozen)
-	k.parent, k.people, k.modelName = s, s.people, s.modelName
-	k.agent = middleware.Agent{Name: sp.Agent, Fork: sp.Fork, Mode: sp.Mode, Depth: s.agent.Depth + 1}
+	k.parent, k.people, k.modelName, k.place = s, s.people, s.modelName, s.place
+	k.agent = middleware.Agent{Name: sp.Agent, Fork: sp.Fork, Mode: sp.Mode, Rules: sp.Rules, Depth: s.agent.Depth + 1}
 	k.history = append(slices.Clone(history), make([]*message.Message, 0, 16)...)
 	k.steps = s.opt.ChildSteps
 	if sp.MaxTurns > 0 {
@@ -161,8 +161,8 @@ func (s *Session) child(ctx context.Context, sp toolview.Spawn, history []*messa
 		k.modelName = sp.Model
 	}
 	var err error
-	if k.frame, err = toolview.NewFrame(sp.Lists()); err != nil {
-		return nil, fmt.Errorf("agent %s: %w", sp.Agent, err)
+	if err = errors.Join(s.requires(&sp), k.lists(&sp)); err != nil {
+		return nil, fmt.Errorf("agent %s (%s): %w", sp.Agent, sp.Origin, err)
 	}
 	k.journal.open(o.Store, k.id)
 	k.ctx, k.cancel = context.WithCancel(s.ctx)

@@ -32,6 +32,7 @@ type Session struct {
 	parent *Session
 	agent  middleware.Agent
 	frame  *toolview.Frame // the settings' lists, or the agent's own
+	place  toolview.Place
 	notes  []meta.Diagnostic
 
 	journal journal
@@ -49,6 +50,7 @@ type Session struct {
 	policy  *toolview.Policy
 	above   *toolview.Policy // the parent's policy that policy was made from
 	host    Switches
+	reach   reach
 	system  system
 
 	posted  posted
@@ -107,6 +109,7 @@ func newSession(o Options, f *Frozen) *Session {
 // open compiles the lists and opens the chain of a main session.
 func (s *Session) open(ctx context.Context, only map[string]bool) error {
 	var err error
+	s.place = place(s.opt.Root)
 	if s.frame, err = toolview.NewFrame(s.frozen.Lists); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}

@@ -40,15 +40,11 @@ func (s *Session) System() []prompt.Block {
 // snapshot returns the view and system prompt that hold now, and the policy they came from. While nothing changed it
 // returns the same values and allocates nothing.
 func (s *Session) snapshot() (*toolview.View, prompt.Prompt, *toolview.Policy) {
-	var above *toolview.View
-	var policy *toolview.Policy
-	if s.parent != nil {
-		above, _, policy = s.parent.snapshot()
-	}
+	above, policy := s.bound()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.policy == nil || s.above != policy {
-		s.above, s.policy = policy, s.newPolicy(policy)
+		s.above, s.policy = policy, s.newPolicy(s.frame, policy)
 	}
 	v := s.deriver.View(s.policy, above)
 	if s.system.view != v {
@@ -59,10 +55,10 @@ func (s *Session) snapshot() (*toolview.View, prompt.Prompt, *toolview.Policy) {
 	return v, s.system.prompt, s.policy
 }
 
-// newPolicy builds the policy from the session's own lists, the host's switches and the parent's policy.
-func (s *Session) newPolicy(above *toolview.Policy) *toolview.Policy {
+// newPolicy builds a policy from the session's own lists, the host's switches and the policy above.
+func (s *Session) newPolicy(own *toolview.Frame, above *toolview.Policy) *toolview.Policy {
 	p := &toolview.Policy{
-		Agent: s.agent.Name, Frames: []*toolview.Frame{s.frame}, Paused: s.host.Paused,
+		Agent: s.agent.Name, Frames: []*toolview.Frame{own}, Paused: s.host.Paused, Place: s.place,
 		WithoutSearch: s.frozen.WithoutSearch, LateDirect: s.frozen.LateDirect,
 	}
 	if host := s.hostFrame(); host != nil {
@@ -165,6 +161,6 @@ func (s *Session) switched(change func(*Switches) error) error {
 	if err := s.journal.add(s.ctx, Entry{Kind: Switched, Host: &next}); err != nil {
 		return err
 	}
-	s.host, s.policy = next, nil
+	s.host, s.policy, s.reach.policy = next, nil, nil
 	return nil
 }

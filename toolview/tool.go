@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview/schema"
 )
@@ -113,50 +112,6 @@ type Host interface {
 	Spawn(Spawn) (*message.Result, error)
 	// Ask puts questions to a person; without one it returns ErrNoAsker.
 	Ask(Question) (Answer, error)
-}
-
-// Spawn describes a child session in plain data.
-type Spawn struct {
-	// Agent is the child's name; a fork has none.
-	Agent       string `json:"agent,omitempty"`
-	Description string `json:"description,omitempty"`
-	Prompt      string `json:"prompt"`
-	// Fork gives the child the parent's whole chain, prompt and history.
-	Fork       bool `json:"fork,omitempty"`
-	Background bool `json:"background,omitempty"`
-	// Resume continues the child of that id; Collect asks for the result of a background child, and Wait says
-	// whether to wait for it.
-	Resume  string `json:"resume,omitempty"`
-	Collect string `json:"collect,omitempty"`
-	Wait    bool   `json:"wait,omitempty"`
-
-	// Body is the agent's own system text, from Origin (a file, or "builtin").
-	Body   string `json:"body,omitempty"`
-	Origin string `json:"origin,omitempty"`
-	// Tools is its allow list: nil = all that the parent may see, empty = none. Deny is its deny list.
-	Tools    []string `json:"tools"`
-	Deny     []string `json:"deny,omitempty"`
-	Model    string   `json:"model,omitempty"`
-	Mode     string   `json:"mode,omitempty"`
-	MaxTurns int      `json:"max_turns,omitempty"`
-}
-
-// Lists are the agent's own allow and deny lists.
-func (s *Spawn) Lists() Lists {
-	origin := meta.Origin{Layer: "agent", File: s.Origin}
-	of := func(texts []string) []Selector {
-		out := make([]Selector, len(texts))
-		for i, t := range texts {
-			out[i] = Selector{Text: t, Origin: origin}
-		}
-		return out
-	}
-	var l Lists
-	if s.Tools != nil {
-		l.Allow = [][]Selector{of(s.Tools)}
-	}
-	l.Deny = of(s.Deny)
-	return l
 }
 
 // Question is one to four questions for a person.
