@@ -51,6 +51,10 @@ func (c *Call) Agent() string { return c.view.policy.Agent }
 // View is the view that made the call.
 func (c *Call) View() *View { return c.view }
 
+// Links is what a tool's state may be: Real is where a path leads once every link on it is followed. Paths that lead
+// elsewhere are judged at both places. It may read the disk, and false = it cannot be told.
+type Links interface{ Real(path string) (string, bool) }
+
 // Subjects is what the call touches, as its tool's owner computes it. A panic of the owner's is an error.
 func (c *Call) Subjects() (all []Subject, err error) {
 	if c.entry.Tool.Subjects == nil {
@@ -61,7 +65,28 @@ func (c *Call) Subjects() (all []Subject, err error) {
 			all, err = nil, fmt.Errorf("toolview: %s: subjects of %s: panic: %v", c.Owner(), c.Name(), p)
 		}
 	}()
-	return c.entry.Tool.Subjects(c.Args())
+	if all, err = c.entry.Tool.Subjects(c.Args()); err != nil {
+		return nil, err
+	}
+	links, ok := c.entry.State.(Links)
+	if !ok {
+		return all, nil
+	}
+	for _, s := range all {
+		if s.Kind != Path || s.Opaque {
+			continue
+		}
+		real, told := links.Real(s.Value)
+		switch {
+		case !told:
+			s.Opaque = true
+			all = append(all, s)
+		case real != s.Value:
+			s.Value, s.Also = real, nil
+			all = append(all, s)
+		}
+	}
+	return all, nil
 }
 
 // With is the same call with other arguments, checked like the first. The result says what is wrong with them.

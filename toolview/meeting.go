@@ -18,7 +18,7 @@ func (r *Rule) Restricts(owner string, d *Decl, s Subject, at Place) Meeting {
 	for i := range r.terms {
 		t := &r.terms[i]
 		edits := t.word == editWord && s.Kind == Path && s.Edit
-		if about := edits || t.selects(owner, d) || t.under(d); !about {
+		if about := edits || t.kind == everyPublic || t.selects(owner, d) || t.under(d); !about {
 			continue
 		}
 		if t.scope == nil {
@@ -29,6 +29,15 @@ func (r *Rule) Restricts(owner string, d *Decl, s Subject, at Place) Meeting {
 		}
 	}
 	return most
+}
+
+// Each is the rule as one rule for each of the tools that it names with `|`, under the same selector.
+func (r *Rule) Each() []Rule {
+	out := make([]Rule, len(r.terms))
+	for i := range r.terms {
+		out[i] = Rule{Selector: r.Selector, terms: r.terms[i : i+1]}
+	}
+	return out
 }
 
 // meets is matches that also looks at what a subject stands for besides its value.

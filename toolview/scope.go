@@ -2,12 +2,34 @@ package toolview
 
 import (
 	"iter"
+	"os"
 	"path/filepath"
 	"strings"
 )
 
-// Place is where the relative paths of a scope, and those behind `~/`, begin.
-type Place struct{ Root, Home string }
+// Place is where the relative paths of a scope, and those behind `~/`, begin. Fold says that the file system there takes
+// names that differ in case alone for the same.
+type Place struct {
+	Root, Home string
+	Fold       bool
+}
+
+// PlaceOf looks at the disk, once, to see what Fold is.
+func PlaceOf(root, home string) Place { return Place{Root: root, Home: home, Fold: folds(root)} }
+
+// folds reports whether a folder is also found under its name in the other case.
+func folds(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	other := strings.ToUpper(dir)
+	if other == dir {
+		other = strings.ToLower(dir)
+	}
+	a, errA := os.Stat(dir)
+	b, errB := os.Stat(other)
+	return other != dir && errA == nil && errB == nil && os.SameFile(a, b)
+}
 
 // scope is what stands in the parentheses of a selector: which subjects of a call it is about. Every kind of subject
 // reads the same text in its own way.
@@ -15,6 +37,7 @@ type scope struct {
 	text    string
 	command reading
 	path    reading
+	folded  reading // path in lower case
 	base    base
 	host    *pattern
 	names   []*pattern
@@ -55,6 +78,7 @@ func newScope(text string) *scope {
 	}
 	s.command = commandReading(text)
 	s.base, s.path = pathReading(text)
+	_, s.folded = pathReading(strings.ToLower(text))
 	s.host = scopePattern(foldHost(text))
 	s.names = []*pattern{scopePattern(strings.ToLower(text))}
 	for name := range parts(text, ',') {
@@ -112,6 +136,9 @@ func (s *scope) matches(sub Subject, at Place) bool {
 		return s.command.match(strings.TrimSpace(sub.Value))
 	case sub.Kind == Path:
 		path, ok := s.base.of(sub.Value, at)
+		if ok && at.Fold {
+			return s.folded.match(strings.ToLower(path))
+		}
 		return ok && s.path.match(path)
 	}
 	name := strings.ToLower(sub.Value)
@@ -125,6 +152,9 @@ func (s *scope) matches(sub Subject, at Place) bool {
 
 // of is a path as a scope spells it. false = it lies elsewhere.
 func (b base) of(path string, at Place) (string, bool) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && at.Home != "" {
+		path = filepath.Join(at.Home, rest)
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(at.Root, path)
 	}
@@ -139,7 +169,11 @@ func (b base) of(path string, at Place) (string, bool) {
 	if from == "" {
 		return "", false
 	}
-	rel, err := filepath.Rel(filepath.Clean(from), path)
+	from = filepath.Clean(from)
+	if at.Fold {
+		from, path = strings.ToLower(from), strings.ToLower(path)
+	}
+	rel, err := filepath.Rel(from, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", false
 	}
