@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	cmdline "github.com/metaharness/peri/middleware/workspace/shell"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
 )
@@ -23,19 +24,20 @@ type bashIn struct {
 func bashTool() toolview.Tool {
 	return toolview.New(toolview.Tool{
 		Decl: toolview.Decl{
-			Name: "Bash", Family: "commands", Category: "terminal",
-			Aliases: []string{
-				"bash", "shell", "terminal", "command", "run_command", "run_shell_command", "execute_command",
-				"run_terminal_cmd", "exec_command", "local_shell",
-			},
+			Name: "Bash", Family: "commands", Groups: []string{preset}, Category: "terminal",
+			Aliases: bashAliases(),
 		},
 		Title: "Run a command", Doc: text("bash"), Effects: toolview.Runs,
-		Subjects: toolview.Subjects(func(in bashIn) []toolview.Subject { return command(in.Command) }),
+		Subjects: toolview.Subjects(func(in bashIn) []toolview.Subject { return cmdline.Subjects(in.Command, in.Cwd) }),
 	}, bash)
 }
 
-func command(line string) []toolview.Subject {
-	return []toolview.Subject{{Kind: toolview.Command, Value: line}}
+// bashAliases are the other names of Bash. A deny of any of them also covers the tools for background commands.
+func bashAliases() []string {
+	return []string{
+		"bash", "shell", "terminal", "command", "run_command", "run_shell_command", "execute_command",
+		"run_terminal_cmd", "exec_command", "local_shell",
+	}
 }
 
 // outcome is the structured result of a command.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // sandbox decides where a path leads and whether it may.
@@ -249,4 +250,23 @@ func explain(shown string, err error) error {
 		err = path.Err
 	}
 	return fmt.Errorf("%s: %w", shown, err)
+}
+
+// Real is where a path leads: relative to the project's root where it is inside, absolute elsewhere. A path that stands
+// for itself comes back as it was written.
+func (s *state) Real(path string) (string, bool) {
+	if strings.ContainsRune(path, 0) {
+		return "", false
+	}
+	abs := s.box.absolute(filepath.FromSlash(path))
+	real, err := resolve(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return path, true // there is nothing that a link could lead to
+	case err != nil:
+		return "", false
+	case real == abs || real == filepath.Clean(abs):
+		return path, true
+	}
+	return s.box.show(real), true
 }

@@ -187,10 +187,13 @@ func TestSubjectsAreThePathsAsWritten(t *testing.T) {
 		{"Glob", `{"pattern":"../x/*.go","path":"src"}`, `[{"kind":"path","value":"x"}]`},
 		{"Grep", `{"pattern":"x"}`, `[{"kind":"path","value":"."}]`},
 		{"LS", `{"path":"src/"}`, `[{"kind":"path","value":"src"}]`},
-		{"Bash", `{"command":"git log"}`, `[{"kind":"command","value":"git log"}]`},
+		{"Bash", `{"command":"git log"}`, `[{"kind":"command","value":"git log","readonly":true}]`},
+		{"Bash", `{"command":"cd src && make > ../log"}`, `[{"kind":"path","value":"src","readonly":true,"within":true},` +
+			`{"kind":"command","value":"cd src","readonly":true,"also":["cd src && make > ../log"]},` +
+			`{"kind":"path","value":"../log","edit":true},{"kind":"path","value":"log","edit":true},{"kind":"command","value":"make"}]`},
 		{"BashStart", `{"command":"make"}`, `[{"kind":"command","value":"make"}]`},
 		{"BashWait", `{"id":"shell-1"}`, `[{"kind":"name","value":"shell-1"}]`},
-		{"BashStdin", `{"id":"shell-1","input":"ls"}`, `[{"kind":"name","value":"shell-1"},{"kind":"command","value":"ls"}]`},
+		{"BashStdin", `{"id":"shell-1","input":"ls"}`, `[{"kind":"name","value":"shell-1"},{"kind":"command","value":"ls","opaque":true,"also":["*"]},{"kind":"command","value":"ls","readonly":true}]`},
 		{"BashStop", `{"id":"shell-1"}`, `[{"kind":"name","value":"shell-1"}]`},
 	} {
 		call, bad := b.view.Call("1", c.tool, json.RawMessage(c.args))

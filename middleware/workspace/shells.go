@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	cmdline "github.com/metaharness/peri/middleware/workspace/shell"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
 )
@@ -59,22 +60,35 @@ type stopIn struct {
 func backgroundTools(unsupported string) *toolview.Set {
 	tool := func(name, alias, title string, subjects func(json.RawMessage) ([]toolview.Subject, error)) toolview.Tool {
 		return toolview.Tool{
-			Decl:  toolview.Decl{Name: name, Family: "commands", Category: "terminal", Aliases: []string{alias}},
+			Decl: toolview.Decl{
+				Name: name, Family: "commands", Groups: []string{preset}, Category: "terminal", Aliases: []string{alias},
+				DeniedWith: bashAliases(),
+			},
 			Title: title, Doc: text(alias), Effects: toolview.Runs, Subjects: subjects, Unsupported: unsupported,
 		}
 	}
 	id := func(id string) []toolview.Subject { return []toolview.Subject{{Kind: toolview.Name, Value: id}} }
 	return toolview.MustSet(
 		toolview.New(tool("BashStart", "bash_start", "Start a background command",
-			toolview.Subjects(func(in startIn) []toolview.Subject { return command(in.Command) })), bashStart),
+			toolview.Subjects(func(in startIn) []toolview.Subject { return cmdline.Subjects(in.Command, in.Cwd) })), bashStart),
 		toolview.New(tool("BashWait", "bash_wait", "Wait for a background command",
 			toolview.Subjects(func(in waitIn) []toolview.Subject { return id(in.ID) })), bashWait),
 		// What is typed into a shell is a command like any other.
 		toolview.New(tool("BashStdin", "bash_stdin", "Write to a background command",
-			toolview.Subjects(func(in stdinIn) []toolview.Subject { return append(id(in.ID), command(in.Input)...) })), bashStdin),
+			toolview.Subjects(func(in stdinIn) []toolview.Subject { return append(id(in.ID), typed(in.Input)...) })), bashStdin),
 		toolview.New(tool("BashStop", "bash_stop", "Stop a background command",
 			toolview.Subjects(func(in stopIn) []toolview.Subject { return id(in.ID) })), bashStop),
 	)
+}
+
+// typed is what is typed into a command: who reads it may be a shell in the middle of anything, so that no rule that
+// allows can cover it. Rules that restrict see it as a command line.
+func typed(input string) []toolview.Subject {
+	whole := toolview.Subject{Kind: toolview.Command, Value: input, Opaque: true, Also: []string{"*"}}
+	if input == "" {
+		whole.Also = nil
+	}
+	return append([]toolview.Subject{whole}, cmdline.Subjects(input, "")...)
 }
 
 func bashStart(_ context.Context, s *state, _ *toolview.Call, in startIn) (*message.Result, error) {

@@ -208,6 +208,11 @@ func (s *scan) file(w word, as toolview.Subject) {
 		s.path(w.value, as)
 		return
 	}
+	if w.files && !s.moved {
+		as.Kind, as.Value, as.Also = toolview.Path, path.Clean(w.value), []string{w.glob}
+		s.out = append(s.out, as)
+		return
+	}
 	as.Kind, as.Value, as.Opaque, as.Also = toolview.Path, w.text, true, []string{w.glob}
 	s.out = append(s.out, as)
 }

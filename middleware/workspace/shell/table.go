@@ -3,6 +3,7 @@ package shell
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -358,7 +359,7 @@ func inline(base string, ws []word) bool {
 			return false
 		}
 	}
-	positional := false
+	positional := slices.Contains(options, "~")
 	for _, w := range ws {
 		for _, o := range options {
 			if o == "*" || !w.exact && !w.safe || w.value == o || len(o) == 2 && len(w.value) > 1 && w.value[0] == '-' && w.value[1] != '-' && strings.Contains(w.value, o[1:]) ||

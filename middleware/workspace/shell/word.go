@@ -19,6 +19,8 @@ type word struct {
 	vanishes bool
 	// loose says that outside of quotes it may become several words.
 	loose bool
+	// files says that all it leaves open is which files there are.
+	files bool
 	// safe says that it cannot begin with a dash.
 	safe bool
 }
@@ -71,7 +73,7 @@ func read(w *syntax.Word, text string) word {
 	for _, p := range w.Parts {
 		r.part(p, false)
 	}
-	out := word{text: text, value: r.value.String(), exact: r.exact, glob: r.glob.String(), vanishes: r.vanishes && !r.exact, loose: r.splits}
+	out := word{text: text, value: r.value.String(), exact: r.exact, glob: r.glob.String(), vanishes: r.vanishes && !r.exact, loose: r.splits, files: !r.exact && !r.expands}
 	first := strings.TrimPrefix(out.glob, `\`)
 	out.safe = r.exact && !strings.HasPrefix(out.value, "-") ||
 		!r.exact && !r.splits && first != "" && first[0] != '-' && !strings.HasPrefix(out.glob, "*")
@@ -82,6 +84,7 @@ type reader struct {
 	value, glob strings.Builder
 	exact       bool
 	vanishes    bool // so far nothing is certain to be there
+	expands     bool // there was something else than the name of a file
 	splits      bool // an expansion outside of quotes may make several words of it
 }
 
@@ -94,7 +97,7 @@ func (r *reader) literal(s string) {
 }
 
 func (r *reader) unknown(quoted bool) {
-	r.exact = false
+	r.exact, r.expands = false, true
 	if quoted {
 		r.vanishes = false
 	} else {
@@ -164,8 +167,9 @@ func (r *reader) lit(s string, quoted bool) {
 			}
 		case !quoted && (c == '*' || c == '?' || c == '['):
 			before := r.splits
+			had := r.expands
 			r.unknown(false)
-			r.splits = before // names of files are one word each, and keep what stands before
+			r.splits, r.expands = before, had // names of files are one word each, and keep what stands before
 			r.value.WriteByte(c)
 			r.vanishes = false
 		default:
