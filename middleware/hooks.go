@@ -20,6 +20,7 @@ type owned[F any] struct {
 type hooks struct {
 	gates      []owned[func(context.Context, []*toolview.Call, []Verdict)]
 	rewrites   []owned[func(context.Context, []*toolview.Call, []Verdict)]
+	approved   []owned[func(context.Context, *toolview.Call, Verdict, string) error]
 	models     []owned[func(ModelFunc) ModelFunc]
 	starts     []owned[func(context.Context) error]
 	ends       []owned[func(context.Context)]
@@ -61,6 +62,7 @@ func (c *Chain) compile(parent *Chain) error {
 		if !l.on() {
 			continue
 		}
+		h.approved = with(h.approved, l.Name, k.Approved != nil, k.Approved)
 		h.models = with(h.models, l.Name, k.WrapModel != nil, k.WrapModel)
 		tools = with(tools, l.Name, k.WrapTool != nil, k.WrapTool)
 		// A shared instance began with the parent and ends with it.
@@ -145,6 +147,14 @@ func (c *Chain) Reply(ctx context.Context, s *Step, m *message.Message) {
 func (c *Chain) reply(ctx context.Context, h *owned[func(context.Context, *Step, *message.Message)], s *Step, m *message.Message) {
 	defer c.recovered(h.owner, "reply")
 	h.f(ctx, s, m)
+}
+
+// Approved tells who keeps answers that a person approved a call for longer than once.
+func (c *Chain) Approved(ctx context.Context, call *toolview.Call, v Verdict, scope string) {
+	for i := range c.hooks.approved {
+		h := &c.hooks.approved[i]
+		c.report(contain(h.owner, "approved", func() error { return h.f(ctx, call, v, scope) }))
+	}
 }
 
 // Result tells the observers of a call's result.

@@ -13,6 +13,7 @@ func (h *Hooks) Set() []HookInfo {
 	}
 	add(h.Gate != nil, "gate", "PreToolUse")
 	add(h.Rewrite != nil, "rewrite", "PreToolUse")
+	add(h.Approved != nil, "approved", "PermissionRequest")
 	add(h.WrapModel != nil, "wrap_model", "ModelRequest")
 	add(h.WrapTool != nil, "wrap_tool", "ToolUse")
 	add(h.Start != nil, "start", "SessionStart")

@@ -82,6 +82,9 @@ type Hooks struct {
 	// set new arguments, deny, ask, or allow what a mode alone asked about. out arrives all Deny here too: Pass leaves
 	// a call as it is.
 	Rewrite func(ctx context.Context, calls []*toolview.Call, out []Verdict)
+	// Approved learns that a person approved a call for longer than this once: v is the verdict that asked, with the
+	// rules that it said it would grant, and scope how long. An error is reported; the call runs all the same.
+	Approved func(ctx context.Context, call *toolview.Call, v Verdict, scope string) error
 	// WrapModel and WrapTool are composed once per chain, the first middleware outermost. WrapTool is around leaves
 	// and may replace a result, never the call.
 	WrapModel func(ModelFunc) ModelFunc

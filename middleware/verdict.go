@@ -39,6 +39,9 @@ type Verdict struct {
 	Origin meta.Origin `json:"origin,omitzero"`
 	// Mode marks an Ask that comes from a permission mode alone: a rewriter's Allow can satisfy it.
 	Mode bool `json:"mode,omitempty"`
+	// Grants are the rules that an answer for longer than this call would set down, as whoever asks reads them; none = it
+	// can be approved for this once alone.
+	Grants []string `json:"grants,omitempty"`
 	// Args, from a rewriter, replaces the call's arguments.
 	Args json.RawMessage `json:"args,omitempty"`
 }

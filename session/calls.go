@@ -70,6 +70,7 @@ func (rt *local) Decide(asks []*Ready) ([]Approval, error) {
 		requests[i] = Request{
 			ID: c.ID(), Agent: rt.s.agent.Name, Tool: c.Name(), Owner: c.Owner(), Args: c.Args(),
 			Effects: c.Tool().Effects.String(), Subjects: subjects, Reason: r.Verdict.Reason, Rule: r.Verdict.Rule,
+			Grants: r.Verdict.Grants,
 		}
 	}
 	var answers []Approval
@@ -80,7 +81,22 @@ func (rt *local) Decide(asks []*Ready) ([]Approval, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it was not approved: %w", err)
 	}
+	rt.keep(asks, answers)
 	return answers, nil
+}
+
+// keep tells who keeps answers of those that hold for longer than once.
+func (rt *local) keep(asks []*Ready, answers []Approval) {
+	for i, r := range asks {
+		if i >= len(answers) || !answers[i].Allow || len(r.Verdict.Grants) == 0 {
+			continue
+		}
+		if scope := answers[i].Scope; scope == ForSession || scope == Always {
+			if c, err := rt.callOf(r); err == nil {
+				rt.s.chain.Approved(rt.ctx, c, r.Verdict, scope)
+			}
+		}
+	}
 }
 
 // Ask puts a flow's question to a person.

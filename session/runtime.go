@@ -74,9 +74,19 @@ type Ready struct {
 // Approval is a person's answer to a request to run a call.
 type Approval struct {
 	Allow bool `json:"allow"`
+	// Scope is how long an approval holds: Once, "" like it, ForSession or Always. For longer than once it holds for
+	// what the request's Grants say; a request without them is approved once whatever Scope says.
+	Scope string `json:"scope,omitempty"`
 	// Message tells the model why not.
 	Message string `json:"message,omitempty"`
 }
+
+// The scopes of an approval.
+const (
+	Once       = "once"
+	ForSession = "session"
+	Always     = "always"
+)
 
 // Request is a call that waits for approval, as a person should see it: what runs is what is shown.
 type Request struct {
@@ -90,6 +100,9 @@ type Request struct {
 	Subjects []toolview.Subject `json:"subjects,omitempty"`
 	Reason   string             `json:"reason,omitempty"`
 	Rule     string             `json:"rule,omitempty"`
+	// Grants are the rules that an approval for longer than once sets down for this agent; none = it can be approved
+	// once alone.
+	Grants []string `json:"grants,omitempty"`
 }
 
 // slash cuts a prompt of the form /name args. A first word with a second slash is a path and no command.
