@@ -3,22 +3,22 @@ package permission
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/toolview"
 )
 
-// gate judges calls. It is immutable.
+// gate judges calls. All of it but the answers is immutable.
 type gate struct {
 	options          Options
 	modes            []Mode // the session's and, for a child, those below it: the strictest holds, cell by cell
-	deny, ask, allow []matcher
-	root             string
+	deny, ask, allow []rule
+	at               toolview.Place
+	agent            string
+	answers          *answers
 }
 
-// judge is the hook. It reads nothing but the calls.
+// judge is the hook. Whoever owns a tool may look at links to say what a call touches; nothing else reads the disk.
 func (g *gate) judge(_ context.Context, calls []*toolview.Call, out []middleware.Verdict) {
 	for i, c := range calls {
 		out[i] = g.verdict(c)
@@ -26,43 +26,234 @@ func (g *gate) judge(_ context.Context, calls []*toolview.Call, out []middleware
 }
 
 func (g *gate) verdict(c *toolview.Call) middleware.Verdict {
-	t := c.Tool()
-	if r, ok := first(g.deny, t, false); ok {
-		return ruled(middleware.Deny, r, "a deny rule covers it")
-	}
-	if r, ok := first(g.ask, t, false); ok {
-		return ruled(middleware.Ask, r, "an ask rule covers it")
-	}
-	subjects, err := c.Subjects()
-	bypass := g.strictest(Mode.guarded) == middleware.Allow
-	if err != nil && !bypass {
-		return middleware.Verdict{Reason: fmt.Sprintf("what the call touches cannot be told: %v", err)}
-	}
-	verdict := g.byMode(g.column(t.Effects, subjects))
-	if r, ok := first(g.allow, t, true); ok && (readOnlyTool(t.Effects) || !g.planning()) {
-		verdict = ruled(middleware.Allow, r, "an allow rule covers it")
-	}
-	if bypass {
-		return verdict
-	}
-	if at, ok := g.guards(subjects); ok {
-		if d := g.strictest(Mode.guarded); d < verdict.Decision || d == middleware.Ask && verdict.Decision == middleware.Ask {
-			verdict = middleware.Verdict{Decision: d, Reason: at + " decides what sessions here may do, or what runs in them"}
-		}
-	}
-	return verdict
+	v, _ := g.weigh(c, false)
+	return v
 }
 
-func ruled(d middleware.Decision, r *Rule, reason string) middleware.Verdict {
+// weigh decides about a call; with explain it also says what decided about each part of it.
+func (g *gate) weigh(c *toolview.Call, explain bool) (middleware.Verdict, []Part) {
+	subjects, err := touches(c)
+	bypass := g.strictest(Mode.guarded) == middleware.Allow
+	if v, decided := g.restricted(c, subjects, err); decided && v.Decision == middleware.Deny && !explain {
+		return v, nil
+	} else if decided {
+		return v, g.parts(c, subjects, explain)
+	}
+	if err != nil && !bypass {
+		return middleware.Verdict{Reason: fmt.Sprintf("what the call touches cannot be told: %v", err)}, nil
+	}
+	v := g.permitted(c, subjects)
+	if bypass {
+		return v, g.parts(c, subjects, explain)
+	}
+	if at, ok := g.guards(subjects); ok {
+		if d := g.strictest(Mode.guarded); d < v.Decision || d == middleware.Ask && v.Decision == middleware.Ask {
+			v = middleware.Verdict{Decision: d, Reason: at + " decides what sessions here may do, or what runs in them"}
+		}
+	}
+	return v, g.parts(c, subjects, explain)
+}
+
+// touches are the subjects of a call. A server's tool that names none is known by its server and its name there.
+func touches(c *toolview.Call) ([]toolview.Subject, error) {
+	t := c.Tool()
+	if t.Subjects == nil && t.Server != "" {
+		return []toolview.Subject{{Kind: toolview.Name, Value: t.Server + "/" + t.Leaf}}, nil
+	}
+	return c.Subjects()
+}
+
+// restricted asks the deny and ask rules, in every mode.
+func (g *gate) restricted(c *toolview.Call, subjects []toolview.Subject, untold error) (middleware.Verdict, bool) {
+	deny, asked := g.first(g.deny, c, subjects, untold)
+	if deny == toolview.Meets {
+		return ruled(middleware.Deny, asked, "a deny rule covers it"), true
+	}
+	maybe := asked
+	ask, by := g.first(g.ask, c, subjects, untold)
+	switch {
+	case ask == toolview.Meets:
+		return ruled(middleware.Ask, by, "an ask rule covers it"), true
+	case deny == toolview.MayMeet:
+		return ruled(middleware.Ask, maybe, "what it does is decided only when it runs, and a deny rule could cover it"), true
+	case ask == toolview.MayMeet:
+		return ruled(middleware.Ask, by, "what it does is decided only when it runs, and an ask rule could cover it"), true
+	}
+	return middleware.Verdict{}, false
+}
+
+// first is the first rule that surely meets a call, or else the first that may.
+func (g *gate) first(rules []rule, c *toolview.Call, subjects []toolview.Subject, untold error) (most toolview.Meeting, by *rule) {
+	for i := range rules {
+		r := &rules[i]
+		if r.covers(c) {
+			return toolview.Meets, r
+		}
+		if !r.scoped && !r.edits || !r.about(c) {
+			continue
+		}
+		if untold != nil {
+			return toolview.Meets, r
+		}
+		if m := g.meets(r, c, subjects); m > most {
+			if most, by = m, r; m == toolview.Meets {
+				return most, by
+			}
+		}
+	}
+	return most, by
+}
+
+func (g *gate) meets(r *rule, c *toolview.Call, subjects []toolview.Subject) (most toolview.Meeting) {
+	for _, s := range subjects {
+		m := r.Restricts(c.Owner(), &c.Tool().Decl, s, g.at)
+		if m == toolview.Misses && r.edits && s.Kind == toolview.Path && !s.Edit && !s.ReadOnly && s.Within {
+			// A command that may or may not change what it names.
+			s.Edit = true
+			m = min(r.Restricts(c.Owner(), &c.Tool().Decl, s, g.at), toolview.MayMeet)
+		}
+		most = max(most, m)
+	}
+	return most
+}
+
+func ruled(d middleware.Decision, r *rule, reason string) middleware.Verdict {
 	return middleware.Verdict{Decision: d, Reason: fmt.Sprintf("%s: %s (%s)", reason, r.Text, r.Origin), Rule: r.Text, Origin: r.Origin}
 }
 
-func (g *gate) byMode(c class) middleware.Verdict {
+// permitted asks the allow rules and the mode about every part of a call. The strictest part decides.
+func (g *gate) permitted(c *toolview.Call, subjects []toolview.Subject) middleware.Verdict {
+	if !runs(subjects) {
+		return g.whole(c, subjects)
+	}
+	v := middleware.Verdict{Decision: middleware.Pass}
+	var grants []string
+	storable, asked := true, false
+	for _, s := range subjects {
+		if !judged(s) {
+			continue
+		}
+		one := g.part(c, s)
+		if one.Decision == middleware.Ask {
+			asked = true
+			if text, ok := grant(c, s); ok {
+				grants = appendOnce(grants, text)
+			} else {
+				storable = false
+			}
+		}
+		if one.Decision < v.Decision {
+			v = one
+		}
+	}
+	if asked && storable {
+		v.Grants = grants
+	}
+	return v
+}
+
+// runs reports whether a call runs commands: then its parts are judged, and not the call as one.
+func runs(subjects []toolview.Subject) bool {
+	for _, s := range subjects {
+		if s.Kind == toolview.Command {
+			return true
+		}
+	}
+	return false
+}
+
+// judged reports whether a subject of a call that runs commands is a part of its own: a command, or a file that the
+// shell itself writes.
+func judged(s toolview.Subject) bool {
+	return s.Kind == toolview.Command || s.Kind == toolview.Path && s.Edit && !s.Within
+}
+
+// part decides about one command, or one file that is written.
+func (g *gate) part(c *toolview.Call, s toolview.Subject) middleware.Verdict {
+	column := otherwise
+	switch {
+	case s.Opaque:
+	case s.Kind == toolview.Command && s.ReadOnly:
+		column = readOnly
+	case s.Kind == toolview.Path && g.inside(s.Value):
+		column = projectEdit
+	}
+	v := g.byMode(column, s)
+	if s.Opaque || v.Decision == middleware.Allow || g.planning() && column != readOnly {
+		return v
+	}
+	if r := allowing(g.allow, c, s, g.at); r != nil {
+		return ruled(middleware.Allow, r, "an allow rule covers it")
+	}
+	if v.Decision == middleware.Ask && g.answers.cover(g.agent, c, s, g.at) {
+		return middleware.Verdict{Decision: middleware.Allow, Reason: "it was approved before"}
+	}
+	return v
+}
+
+func allowing(rules []rule, c *toolview.Call, s toolview.Subject, at toolview.Place) *rule {
+	for i := range rules {
+		if rules[i].allows(c, s, at) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// whole decides about a call that runs no command.
+func (g *gate) whole(c *toolview.Call, subjects []toolview.Subject) middleware.Verdict {
+	effects := c.Tool().Effects
+	v := g.byMode(g.column(effects, subjects), toolview.Subject{})
+	if g.planning() && !readOnlyTool(effects) {
+		return v
+	}
+	if r := g.opening(g.allow, c, subjects); r != nil {
+		return ruled(middleware.Allow, r, "an allow rule covers it")
+	}
+	if v.Decision != middleware.Ask {
+		return v
+	}
+	if g.answers.open(g, c, subjects) {
+		return middleware.Verdict{Decision: middleware.Allow, Reason: "it was approved before"}
+	}
+	v.Grants = grantsOf(c, subjects)
+	return v
+}
+
+// opening is the rule, one of them if there are several, by which allow rules cover all of a call. What allows edits
+// allows no tool that does more.
+func (g *gate) opening(rules []rule, c *toolview.Call, subjects []toolview.Subject) (by *rule) {
+	for _, s := range subjects {
+		if s.Opaque {
+			return nil
+		}
+	}
+	for i := range rules {
+		if rules[i].opens(c) {
+			return &rules[i]
+		}
+	}
+	for _, s := range subjects {
+		by = allowing(rules, c, s, g.at)
+		if by == nil || !by.Selects(c.Owner(), &c.Tool().Decl) && !onlyEdits(c.Tool().Effects) {
+			return nil
+		}
+	}
+	return by
+}
+
+func (g *gate) byMode(c class, s toolview.Subject) middleware.Verdict {
 	d := g.strictest(func(m Mode) middleware.Decision { return m.cell(c) })
 	v := middleware.Verdict{Decision: d, Mode: d == middleware.Ask}
 	switch d {
 	case middleware.Ask:
 		v.Reason = "it may change something, and no rule allows it"
+		if s.Kind != "" {
+			v.Reason = "`" + s.Value + "` may change something, and no rule allows it"
+		}
+		if s.Opaque {
+			v.Reason = "what `" + s.Value + "` does cannot be told from how it is written"
+		}
 	case middleware.Deny:
 		v.Reason = fmt.Sprintf("the permission mode is %s and no rule allows it", g.modeText())
 		if g.planning() {
@@ -87,68 +278,4 @@ func (g *gate) planning() bool {
 		}
 	}
 	return false
-}
-
-// column sorts a call. An edit counts as one in the project when its tool only edits and every path that it changes is
-// known and inside.
-func (g *gate) column(e toolview.Effects, subjects []toolview.Subject) class {
-	if readOnlyTool(e) {
-		return readOnly
-	}
-	if !onlyEdits(e) {
-		return otherwise
-	}
-	edits := 0
-	for _, s := range subjects {
-		if s.Kind != toolview.Path {
-			return otherwise
-		}
-		if s.Edit {
-			edits++
-			if !g.inside(s.Value) {
-				return otherwise
-			}
-		}
-	}
-	if edits == 0 {
-		return otherwise
-	}
-	return projectEdit
-}
-
-// absolute is a subject's path. Links are its tool's to resolve: a gate reads no disk.
-func (g *gate) absolute(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.root, path)
-	}
-	return filepath.Clean(path)
-}
-
-func (g *gate) inside(path string) bool {
-	if g.root == "" || path == "" || strings.HasPrefix(path, "~") || strings.ContainsRune(path, 0) {
-		return false
-	}
-	rel, err := filepath.Rel(filepath.Clean(g.root), g.absolute(path))
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// guards finds a path that a call touches and that holds settings, agents, hooks or a repository's own files. Case is
-// ignored, since some disks do.
-func (g *gate) guards(subjects []toolview.Subject) (string, bool) {
-	for _, s := range subjects {
-		if s.Kind != toolview.Path {
-			continue
-		}
-		path := g.absolute(s.Value)
-		if g.inside(s.Value) { // the project itself may stand below such a folder
-			path, _ = filepath.Rel(filepath.Clean(g.root), path)
-		}
-		for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-			switch strings.ToLower(part) {
-			case ".git", ".peri", ".claude", ".opencode":
-				return s.Value, true
-			}
-		}
-	}
-	return "", false
 }

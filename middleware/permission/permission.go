@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt"
+	"github.com/metaharness/peri/toolview"
 )
 
 // Name is the middleware's key.
@@ -23,6 +25,9 @@ type Options struct {
 	Allow []Rule `json:"allow,omitempty"`
 	Ask   []Rule `json:"ask,omitempty"`
 	Deny  []Rule `json:"deny,omitempty"`
+	// Home is the folder in which answers that hold for ever are kept; "" = they hold for the session. It is the
+	// machine's and no policy.
+	Home string `json:"-"`
 }
 
 type namedRules struct {
@@ -57,12 +62,14 @@ func New(o Options) (middleware.Middleware, error) {
 		Routes:   []middleware.RouteDecl{route},
 		Gates:    true,
 		Policy:   policy,
-		Open:     open,
+		Open: func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
+			return open(ctx, env, o.Home)
+		},
 	}, nil
 }
 
 // open builds the gate from the stored policy, so that a resumed session is judged as on its first day.
-func open(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
+func open(ctx context.Context, env middleware.Env, home string) (*middleware.Instance, error) {
 	if len(env.Policy) == 0 {
 		return nil, errors.New("permission: the session has no policy for it")
 	}
@@ -74,6 +81,11 @@ func open(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	if g.answers, err = openAnswers(ctx, env, home); err != nil {
+		return nil, err
+	}
+	userHome, _ := os.UserHomeDir() // without one, rules about it match nothing
+	g.at = toolview.PlaceOf(env.Project.Root, userHome)
 	return g.instance(env)
 }
 
@@ -83,7 +95,7 @@ func newGate(o Options) (*gate, error) {
 	if !known(Mode(o.Mode)) {
 		errs = append(errs, fmt.Errorf("permission: permissions.mode: %q is no mode: write one of %s", o.Mode, modeNames()))
 	}
-	compiled := map[string][]matcher{}
+	compiled := map[string][]rule{}
 	for _, l := range o.lists() {
 		m, err := compile(l.name, l.rules)
 		compiled[l.name] = m
@@ -97,7 +109,9 @@ func newGate(o Options) (*gate, error) {
 // it and its own.
 func (g *gate) instance(env middleware.Env) (*middleware.Instance, error) {
 	own := *g
-	own.root = env.Project.Root
+	if !env.Agent.Fork {
+		own.agent = env.Agent.Name
+	}
 	if m := Mode(env.Agent.Mode); m != "" {
 		if !known(m) {
 			return nil, fmt.Errorf("permission: agent %s: permissionMode: %q is no mode: write one of %s", env.Agent.Name, m, modeNames())
@@ -105,7 +119,8 @@ func (g *gate) instance(env middleware.Env) (*middleware.Instance, error) {
 		own.modes = append(own.modes[:len(own.modes):len(own.modes)], m)
 	}
 	return &middleware.Instance{
-		Hooks: middleware.Hooks{Gate: own.judge},
+		State: &own,
+		Hooks: middleware.Hooks{Gate: own.judge, Approved: own.approved},
 		Routes: []middleware.Route{{RouteDecl: route, Run: func(context.Context, string) (middleware.RouteReply, error) {
 			return middleware.RouteReply{Text: own.describe()}, nil
 		}}},

@@ -260,16 +260,16 @@ func TestAChildIsJudgedByTheStricterModeCellByCell(t *testing.T) {
 }
 
 func TestWhatCannotBeEnforcedIsRefused(t *testing.T) {
-	_, err := New(Options{Mode: "default", Deny: rules("Bash", "mcp__github__list_issues")})
+	_, err := New(Options{Mode: "default", Deny: rules("Bash", "Bash(rm *)", "mcp__github__list_issues", "Web*", "mcp__github")})
 	require.NoError(t, err)
-	_, err = New(Options{Mode: "auto", Deny: rules("Read", "Bash(rm *)", ""), Ask: rules("mcp__github"), Allow: rules("Web*", "Read|")})
+	_, err = New(Options{Mode: "auto", Deny: rules("Read", "Bash(rm *", ""), Ask: rules("*(x)"), Allow: rules("Web Fetch", "Read|")})
 	for _, want := range []string{
 		`permissions.mode: "auto" is no mode: write one of default, acceptEdits, plan, bypass, dontAsk`,
-		`settings.yaml:2:3: permissions.deny: rule "Bash(rm *)": patterns are not understood yet: write "Bash"`,
-		`settings.yaml:3:3: permissions.deny: rule "": an empty name`,
-		`settings.yaml:1:3: permissions.ask: rule "mcp__github": names a server`,
-		`settings.yaml:1:3: permissions.allow: rule "Web*": not a tool's name`,
-		`settings.yaml:2:3: permissions.allow: rule "Read|": an empty name`,
+		`settings.yaml:2:3: permissions.deny: selector "Bash(rm *": its ( is not closed`,
+		`settings.yaml:3:3: permissions.deny: an empty selector`,
+		`settings.yaml:1:3: permissions.ask: selector "*(x)": parentheses need a tool's name`,
+		`settings.yaml:1:3: permissions.allow: selector "Web Fetch": not a tool's name`,
+		`settings.yaml:2:3: permissions.allow: selector "Read|": a tool's name is missing`,
 	} {
 		require.ErrorContains(t, err, want)
 	}

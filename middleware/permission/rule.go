@@ -9,133 +9,147 @@ import (
 	"github.com/metaharness/peri/toolview"
 )
 
-// Rule is one entry of an allow, ask or deny list with the place where somebody wrote it. Its text is a tool's name or
-// alias, several of them joined by `|`, or `*`. Case does not count. `Edit` stands for every tool that edits files.
+// Rule is one entry of an allow, ask or deny list with the place where somebody wrote it; toolview.ParseRule has its
+// grammar. `Edit` stands for every edit of a file, whichever tool makes it.
 type Rule struct {
 	Text   string      `json:"text"`
 	Origin meta.Origin `json:"origin"`
 }
 
-// matcher is a compiled rule.
-type matcher struct {
-	rule  Rule
-	all   bool
-	edits bool
-	names map[string]bool // lower case
+// rule is a compiled rule about one tool; one that names several with `|` makes several.
+type rule struct {
+	toolview.Rule
+	scoped, edits bool
 }
 
 // compile refuses what it cannot enforce: a deny rule that was dropped would open what it closes.
-func compile(list string, rules []Rule) ([]matcher, error) {
-	var out []matcher
+func compile(list string, rules []Rule) ([]rule, error) {
+	var out []rule
 	var errs []error
 	for _, r := range rules {
-		m := matcher{rule: r, names: map[string]bool{}}
-		for name := range strings.SplitSeq(r.Text, "|") {
-			name = strings.TrimSpace(name)
-			if bad := m.add(name); bad != "" {
-				errs = append(errs, fmt.Errorf("permission: %w", &meta.Error{
-					Origin: r.Origin, Key: "permissions." + list, Message: fmt.Sprintf("rule %q: %s", r.Text, bad),
-				}))
-			}
+		parsed, err := toolview.ParseRule(r.Text, r.Origin)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("permission: %w", placed(err, list, r)))
+			continue
 		}
-		out = append(out, m)
+		for _, one := range parsed.Each() {
+			out = append(out, rule{Rule: one, scoped: one.Scoped(), edits: one.Edits()})
+		}
 	}
 	return out, errors.Join(errs...)
 }
 
-// add takes one name into the rule, or says what to write instead.
-func (m *matcher) add(name string) (bad string) {
-	base, _, pattern := strings.Cut(name, "(")
-	switch {
-	case name == "":
-		return "an empty name: write a tool's name, or remove the entry"
-	case name == "*":
-		m.all = true
-		return ""
-	case pattern:
-		return fmt.Sprintf("patterns are not understood yet: write %q for every call of the tool, or remove the entry", strings.TrimSpace(base))
-	case strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) }):
-		return "not a tool's name: write the whole name of a tool, several joined by |, or *"
-	case serverOnly(name):
-		return fmt.Sprintf("names a server and no tool: write the tools' whole names, such as %q", name+"__NAME")
+// placed gives an error of the grammar its key.
+func placed(err error, list string, r Rule) error {
+	var e *meta.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	name = strings.ToLower(name)
-	m.names[name] = true
-	m.edits = m.edits || name == "edit"
-	return ""
+	c := *e
+	c.Key, c.Origin = "permissions."+list, r.Origin
+	return &c
 }
 
-func nameRune(r rune) bool {
-	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
-
-// serverOnly reports whether a name stands for all tools of a server, as in `mcp__github`.
-func serverOnly(name string) bool {
-	rest, ok := strings.CutPrefix(strings.ToLower(name), "mcp__")
-	return ok && !strings.Contains(strings.Trim(rest, "_"), "__")
-}
-
-// match reports whether the rule is about a tool. opening says that it would allow: an edit rule then covers only
-// tools that do nothing but edit.
-func (m *matcher) match(t *toolview.Tool, opening bool) bool {
-	if m.all || m.names[strings.ToLower(t.Name)] {
-		return true
-	}
-	for _, a := range t.Aliases {
-		if m.names[strings.ToLower(a)] {
-			return true
-		}
-	}
-	if !m.edits {
+// covers reports whether a restricting rule is about every call of a tool. A rule about edits is about every tool that
+// edits, also when it does not say what.
+func (r *rule) covers(c *toolview.Call) bool {
+	t := c.Tool()
+	if r.scoped {
 		return false
 	}
-	if opening {
-		return onlyEdits(t.Effects)
-	}
-	return t.Effects.Has(toolview.Edits)
+	return r.edits && t.Effects.Has(toolview.Edits) || r.Restricts(c.Owner(), &t.Decl, toolview.Subject{}, toolview.Place{}) == toolview.Meets
 }
 
-// first is the first rule about a tool.
-func first(rules []matcher, t *toolview.Tool, opening bool) (*Rule, bool) {
-	for i := range rules {
-		if rules[i].match(t, opening) {
-			return &rules[i].rule, true
-		}
-	}
-	return nil, false
+// about reports whether a scoped restricting rule may be about some call of the tool.
+func (r *rule) about(c *toolview.Call) bool {
+	t := c.Tool()
+	return r.Covers(c.Owner(), &t.Decl) || r.edits && t.Effects&(toolview.Edits|toolview.Runs) != 0
 }
 
-// Unmatched lists the rules that no tool of the given groups could ever meet, with the nearest names. Tools of closed
+// opens reports whether a rule without a scope allows every call of a tool. One about edits allows tools that do nothing
+// else.
+func (r *rule) opens(c *toolview.Call) bool {
+	t := c.Tool()
+	return !r.scoped && (r.Selects(c.Owner(), &t.Decl) || r.edits && onlyEdits(t.Effects))
+}
+
+// allows reports whether a rule allows one subject of a call.
+func (r *rule) allows(c *toolview.Call, s toolview.Subject, at toolview.Place) bool {
+	t := c.Tool()
+	if !r.Selects(c.Owner(), &t.Decl) && !(r.edits && s.Kind == toolview.Path && s.Edit) {
+		return started(c) && s.Kind == toolview.Command && r.Covers(c.Owner(), &t.Decl) && r.Matches(c.Owner(), &t.Decl, s, at)
+	}
+	return r.Matches(c.Owner(), &t.Decl, s, at)
+}
+
+// started reports whether a call starts a command as Bash does, so that what allows a command there allows it here.
+func started(c *toolview.Call) bool {
+	t := c.Tool()
+	return t.Effects.Has(toolview.Runs) && len(t.DeniedWith) > 0
+}
+
+// Unmatched lists what of the rules no tool of the given groups could ever meet, with the nearest names. Tools of closed
 // middlewares count as known.
 func (o Options) Unmatched(bands []toolview.Band) []meta.Diagnostic {
-	words := map[string]bool{"*": true, "edit": true}
-	var names []string
-	for _, b := range bands {
-		for _, t := range b.Set.All() {
-			names = append(names, t.Name)
-			for _, w := range append([]string{t.Name}, t.Aliases...) {
-				words[strings.ToLower(w)] = true
-			}
-		}
-	}
 	var out []meta.Diagnostic
 	for _, l := range o.lists() {
 		for _, r := range l.rules {
-			for name := range strings.SplitSeq(r.Text, "|") {
-				name = strings.TrimSpace(name)
-				if words[strings.ToLower(name)] {
-					continue
-				}
-				d := meta.Diagnostic{
-					Severity: meta.SeverityWarning, Code: "unmatched_rule", Key: "permissions." + l.name, Origin: r.Origin,
-					Message: fmt.Sprintf("%q is no tool of this session", name),
-				}
-				if near := meta.Nearest(name, names); len(near) > 0 {
-					d.Suggestion = "did you mean " + strings.Join(near, ", ") + "?"
-				}
-				out = append(out, d)
+			parsed, err := toolview.ParseRule(r.Text, r.Origin)
+			if err != nil {
+				continue // New refuses it
 			}
+			for _, one := range parsed.Each() {
+				if !one.Edits() { // whoever edits, a command too, is met by these
+					out = append(out, one.Unmatched("permissions."+l.name, bands)...)
+				}
+			}
+			out = append(out, inert(l.name, r)...)
+		}
+	}
+	for i := range out {
+		if out[i].Code == "unmatched_selector" {
+			out[i].Code = "unmatched_rule"
 		}
 	}
 	return out
+}
+
+// inert reports a rule that reads as if it did something and never can.
+func inert(list string, r Rule) []meta.Diagnostic {
+	d := meta.Diagnostic{Severity: meta.SeverityWarning, Code: "inert_rule", Key: "permissions." + list, Origin: r.Origin}
+	name, scope, scoped := strings.Cut(strings.TrimSuffix(strings.TrimSpace(r.Text), ")"), "(")
+	name, scope = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(scope)
+	if !scoped || strings.Contains(r.Text, "|") {
+		return nil
+	}
+	switch {
+	case list == "allow" && (name == "bashstdin" || name == "bash_stdin"):
+		d.Message, d.Suggestion = "what is typed into a running command is never allowed by a pattern", "remove it"
+	case commands[name] && hidden(scope) && list == "allow":
+		d.Message = fmt.Sprintf("%q can never match: commands in one line are judged one by one", r.Text)
+		d.Suggestion = "write one rule for each command"
+	case commands[name] && strings.HasPrefix(scope, "domain:"):
+		d.Message, d.Suggestion = fmt.Sprintf("%q can never match: a command has no domain", r.Text), "write Bash(curl *), or WebFetch("+scope+")"
+	case files[name] && strings.HasPrefix(scope, "../"):
+		d.Message = fmt.Sprintf("%q can never match: patterns of paths begin in the project, with / or with ~/", r.Text)
+		d.Suggestion = "write the whole path"
+	default:
+		return nil
+	}
+	return []meta.Diagnostic{d}
+}
+
+var (
+	commands = map[string]bool{"bash": true, "bashstart": true, "bash_start": true, "shell": true, "terminal": true, "command": true}
+	files    = map[string]bool{"read": true, "write": true, "edit": true, "glob": true, "grep": true, "ls": true}
+)
+
+// hidden reports whether a pattern of commands holds an operator outside of quotes, which no single command has.
+func hidden(scope string) bool {
+	for _, op := range []string{" && ", " || ", "; ", " | "} {
+		if i := strings.Index(scope, op); i > 0 && !strings.ContainsAny(scope[:i], `'"`+"`"+`\(`) {
+			return true
+		}
+	}
+	return false
 }
