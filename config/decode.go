@@ -133,10 +133,18 @@ func byName[T any](p place, decode func(name string, p place) T) []T {
 func agent(name string, p place) Agent {
 	a := Agent{Name: name, Origin: p.key}
 	for _, m := range p.v.members {
-		a.Fields = append(a.Fields, Field{m.name, m.plain(), m.at})
+		a.Fields = append(a.Fields, field(m))
 	}
 	slices.SortFunc(a.Fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return a
+}
+
+func field(m member) Field {
+	f := Field{Name: m.name, Value: m.plain(), Origin: m.at}
+	for _, inner := range m.members {
+		f.Members = append(f.Members, field(inner))
+	}
+	return f
 }
 
 func server(name string, p place) Server {

@@ -81,10 +81,12 @@ type Agent struct {
 }
 
 // Field is one field as plain Go values: string, bool, float64, []any, map[string]any. Callers must not change it.
+// Members are a map's fields in the order of the file.
 type Field struct {
-	Name   string
-	Value  any
-	Origin meta.Origin
+	Name    string
+	Value   any
+	Members []Field
+	Origin  meta.Origin
 }
 
 // Gate narrows the tools of one server or source; see Settings for nil and empty.

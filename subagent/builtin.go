@@ -26,7 +26,7 @@ func builtIns() []Definition {
 		if !ok || bad != nil {
 			panic(fmt.Sprintf("subagent: built-in %s: %+v", e.Name(), bad))
 		}
-		r := define(doc, meta.Origin{Layer: BuiltIn}, false, true)
+		r := define(doc, meta.Origin{Layer: BuiltIn}, periDialect, true)
 		if len(r.bad)+len(r.notes) > 0 {
 			panic(fmt.Sprintf("subagent: built-in %s: %+v", e.Name(), append(r.bad, r.notes...)))
 		}

@@ -28,6 +28,22 @@ type Definition struct {
 	// Tools is the allow list: nil = all that the parent may see, empty = none. Deny wins over it.
 	Tools []string `json:"tools"`
 	Deny  []string `json:"deny,omitempty"`
+	// ToolsAt and DenyAt are where the lists stand, when that is another place than Origin. Brings says that a literal
+	// name in Tools brings along the tools that declare so.
+	ToolsAt meta.Origin `json:"tools_at,omitzero"`
+	DenyAt  meta.Origin `json:"deny_at,omitzero"`
+	Brings  bool        `json:"brings,omitempty"`
+	// Kinds are lists for one kind of tool each, Rules is a ruleset whose last match holds.
+	Kinds []toolview.KindLists `json:"kinds,omitempty"`
+	Rules []toolview.Ruling    `json:"rules,omitempty"`
+	// Delegates selects what its children may have although its own lists keep it from it.
+	Delegates   []string    `json:"delegates,omitempty"`
+	DelegatesAt meta.Origin `json:"delegates_at,omitzero"`
+	// Servers are servers and tools of servers without which it is not started.
+	Servers []string `json:"servers,omitempty"`
+	// Background starts it in the background, whatever the call says. Hidden keeps it from being offered to the model.
+	Background bool `json:"background,omitempty"`
+	Hidden     bool `json:"hidden,omitempty"`
 	// Model is the model's name; "" = its parent's.
 	Model string `json:"model,omitempty"`
 	// Mode is the permission mode; "" = its parent's.
@@ -44,9 +60,22 @@ type Definition struct {
 func (d *Definition) Spawn() toolview.Spawn {
 	return toolview.Spawn{
 		Agent: d.Name, Body: d.Body, Origin: d.source(), Tools: slices.Clone(d.Tools), Deny: slices.Clone(d.Deny),
+		ToolsAt: d.ToolsAt, DenyAt: d.DenyAt, Brings: d.Brings, Kinds: slices.Clone(d.Kinds), Rules: slices.Clone(d.Rules),
+		Delegates: slices.Clone(d.Delegates), DelegatesAt: d.DelegatesAt, Servers: slices.Clone(d.Servers), Background: d.Background,
 		Model: d.Model, Mode: d.Mode, MaxTurns: d.MaxTurns,
 	}
 }
+
+// Frame compiles its lists, so that what is wrong with them is known before it is started.
+func (d *Definition) Frame() (*toolview.Frame, error) {
+	sp := d.Spawn()
+	l := sp.Lists()
+	l.Lift = sp.Lift()
+	return toolview.NewFrame(l)
+}
+
+// offered reports whether the model is told of it.
+func (d *Definition) offered() bool { return d.Description != "" && !d.Hidden }
 
 // source is the file, or the level of a definition that has none.
 func (d *Definition) source() string {

@@ -9,16 +9,17 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/toolview"
 )
 
 // reader turns one file's fields into a definition.
 type reader struct {
-	def Definition
-	// claude says that the file follows Claude Code's rules.
-	claude bool
+	def     Definition
+	dialect dialect
 	// trusted says that the file may widen its permission mode.
 	trusted bool
-	off     bool // enabled: false
+	off     bool        // enabled: false
+	laid    meta.Origin // where the field stands when settings lay it over a definition
 	bad     []problem
 	notes   []problem
 }
@@ -31,20 +32,38 @@ func (r *reader) note(n *yaml.Node, suggestion, format string, args ...any) {
 	r.notes = append(r.notes, *at(n, fmt.Sprintf(format, args...), suggestion))
 }
 
+// origin is the place of a node.
+func (r *reader) origin(n *yaml.Node) meta.Origin {
+	if r.laid != (meta.Origin{}) {
+		return r.laid
+	}
+	o, p := r.def.Origin, at(n, "", "")
+	o.Line, o.Column = p.line, p.column
+	return o
+}
+
+// brings reports whether a literal name in an allow list brings its companions along.
+func (r *reader) brings() bool { return r.dialect == periDialect }
+
 // honoured are the fields that have a meaning here.
-var honoured = []string{"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "enabled"}
+var honoured = []string{
+	"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "enabled", "skills", "mcp",
+	"requiredMcpServers", "mcpServers", "delegates", "permission", "background", "hidden",
+}
 
 // restricting are those that narrow an agent: ignoring a misspelt one would widen it.
-var restricting = []string{"tools", "disallowedTools", "permissionMode", "enabled"}
+var restricting = []string{
+	"tools", "disallowedTools", "permissionMode", "enabled", "mcp", "requiredMcpServers", "permission",
+}
 
 // unhonoured are fields that other harnesses know and that do nothing here.
 var unhonoured = []string{
-	"hooks", "skills", "isolation", "memory", "delegates", "mcpServers", "background", "hidden", "primary", "color",
-	"effort", "initialPrompt", "mode", "temperature", "prompt", "version", "license", "metadata",
+	"hooks", "isolation", "memory", "primary", "color", "effort", "initialPrompt", "mode", "temperature", "top_p", "prompt",
+	"version", "license", "metadata",
 }
 
 // widening are fields that narrow an agent in a way that is not enforced here.
-var widening = []string{"mcp", "requiredMcpServers", "permission", "permissions", "capabilities"}
+var widening = []string{"permissions", "capabilities"}
 
 // nearMisses are other spellings of a restricting field, without case, - and _.
 var nearMisses = map[string]string{
@@ -63,9 +82,13 @@ func (r *reader) field(key, value *yaml.Node) {
 		}
 	case name == "description":
 		r.text(key, value, &r.def.Description)
+	case name == "tools" && value.Kind == yaml.MappingNode && isSwitches(value):
+		r.switches(value)
+	case name == "tools" && value.Kind == yaml.MappingNode:
+		r.kind(toolview.Plain, key, value)
 	case name == "tools":
-		r.def.Tools = r.list(key, value)
-		if r.claude {
+		r.def.Tools, r.def.ToolsAt = r.list(key, value), r.origin(key)
+		if r.dialect == claudeDialect {
 			for i, t := range r.def.Tools {
 				if t == "*" {
 					r.def.Tools[i] = "**"
@@ -73,26 +96,53 @@ func (r *reader) field(key, value *yaml.Node) {
 			}
 		}
 	case name == "disallowedTools":
-		r.def.Deny = r.list(key, value)
+		r.def.Deny, r.def.DenyAt = r.list(key, value), r.origin(key)
+	case name == "skills" && value.Kind == yaml.MappingNode:
+		r.kind(toolview.Skilled, key, value)
+	case name == "skills":
+		r.note(key, "", "skills: preloading is not honoured here and has no effect")
+	case name == "mcp" && value.Kind == yaml.MappingNode:
+		r.kind(toolview.Served, key, value)
+	case name == "mcp":
+		allowed := yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: "allowed", Line: key.Line, Column: key.Column}, value}}
+		r.kind(toolview.Served, key, &allowed)
+	case name == "requiredMcpServers":
+		r.def.Servers = appendNew(r.def.Servers, r.list(key, value)...)
+	case name == "mcpServers":
+		r.servers(key, value)
+	case name == "delegates":
+		r.def.Delegates, r.def.DelegatesAt = r.list(key, value), r.origin(key)
+	case name == "permission":
+		r.ruleset(key, value)
+	case name == "background":
+		r.flag(key, value, &r.def.Background)
+	case name == "hidden":
+		r.flag(key, value, &r.def.Hidden)
 	case name == "model":
 		if r.text(key, value, &r.def.Model) && strings.EqualFold(r.def.Model, "inherit") {
 			r.def.Model = ""
 		}
 	case name == "permissionMode":
 		r.mode(key, value)
-	case name == "maxTurns":
+	case name == "maxTurns", r.dialect == opencodeDialect && (name == "steps" || name == "maxSteps"):
 		n, err := strconv.Atoi(value.Value)
 		if value.Kind != yaml.ScalarNode || value.Tag != "!!int" || err != nil || n < 1 {
-			r.refuse(value, "write a whole number from 1 on", "maxTurns: found %s", found(value))
+			r.refuse(value, "write a whole number from 1 on", "%s: found %s", name, found(value))
 			return
 		}
 		r.def.MaxTurns = n
-	case name == "enabled":
-		if value.Kind != yaml.ScalarNode || value.Tag != "!!bool" || value.Value != "true" && value.Value != "false" {
-			r.refuse(value, "write true or false", "enabled: found %s", found(value))
-			return
+	case name == "enabled", r.dialect == opencodeDialect && name == "disable":
+		on := true
+		if r.flag(key, value, &on) {
+			r.off = on == (name == "disable")
 		}
-		r.off = value.Value == "false"
+	case r.dialect == opencodeDialect && name == "prompt":
+		r.text(key, value, &r.def.Body)
+	case r.dialect == opencodeDialect && name == "mode":
+		if value.Value == "primary" {
+			r.def.Hidden = true
+			r.note(value, "write mode: all to have it offered", "mode: primary: it is not offered to the model, and no session can be of its kind here")
+		}
 	default:
 		r.other(key, value)
 	}
@@ -104,9 +154,7 @@ func (r *reader) other(key, value *yaml.Node) {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	near := meta.Nearest(name, slices.Concat(honoured, widening))
 	switch {
-	case slices.Contains(widening, name),
-		name == "skills" && value.Kind == yaml.MappingNode,
-		name == "hooks" && guards(value):
+	case slices.Contains(widening, name), name == "hooks" && guards(value):
 		r.refuse(key, "remove it, or say the same with tools and disallowedTools", "%s restricts the agent in a way that is not enforced here", name)
 	case nearMisses[plain] != "":
 		r.refuse(key, "write "+nearMisses[plain], "%s is no field, and ignoring it would widen the agent", name)
@@ -135,6 +183,16 @@ func guards(hooks *yaml.Node) bool {
 		}
 	}
 	return false
+}
+
+// flag reads a boolean.
+func (r *reader) flag(key, value *yaml.Node, into *bool) bool {
+	if value.Kind != yaml.ScalarNode || value.Tag != "!!bool" || value.Value != "true" && value.Value != "false" {
+		r.refuse(value, "write true or false", "%s: found %s", key.Value, found(value))
+		return false
+	}
+	*into = value.Value == "true"
+	return true
 }
 
 // text reads a scalar as it is written.

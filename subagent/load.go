@@ -23,8 +23,10 @@ type LoadOptions struct {
 	Home string
 	// PeriHome is the folder of the user's peri files; "" = .peri in Home.
 	PeriHome string
-	// UserClaude also reads .claude/agents in Home.
-	UserClaude bool
+	// Others also reads the folders of other harnesses in Home.
+	Others bool
+	// Plugins are folders of plugins, each with an agents folder, in order of precedence.
+	Plugins []string
 	// Trusted lets the project's files and settings widen a permission mode.
 	Trusted bool
 	// Overlay is laid over the definitions, by name and field.
@@ -37,28 +39,46 @@ type LoadOptions struct {
 type folder struct {
 	layer, root, dir string
 	// shown is how people know dir.
-	shown  string
-	claude bool
+	shown   string
+	dialect dialect
+}
+
+// dialect is whose rules an agent file follows.
+type dialect uint8
+
+const (
+	periDialect dialect = iota
+	claudeDialect
+	opencodeDialect
+)
+
+// places are the folders of one level, in order of precedence.
+func places(layer, root, shown string) []folder {
+	return []folder{
+		{layer, root, ".claude/agents", shown + ".claude/agents", claudeDialect},
+		{layer, root, ".opencode/agents", shown + ".opencode/agents", opencodeDialect},
+		{layer, root, ".opencode/agent", shown + ".opencode/agent", opencodeDialect},
+	}
 }
 
 // folders are the places in order of precedence.
 func (o LoadOptions) folders() []folder {
 	var out []folder
 	if o.Root != "" {
-		out = append(
-			out,
-			folder{Project, o.Root, ".peri/agents", ".peri/agents", false},
-			folder{Project, o.Root, ".claude/agents", ".claude/agents", true},
-		)
+		out = append(out, folder{Project, o.Root, ".peri/agents", ".peri/agents", periDialect})
+		out = append(out, places(Project, o.Root, "")...)
 	}
 	switch {
 	case o.PeriHome != "":
-		out = append(out, folder{User, o.PeriHome, "agents", filepath.ToSlash(filepath.Join(o.PeriHome, "agents")), false})
+		out = append(out, folder{User, o.PeriHome, "agents", filepath.ToSlash(filepath.Join(o.PeriHome, "agents")), periDialect})
 	case o.Home != "":
-		out = append(out, folder{User, o.Home, ".peri/agents", "~/.peri/agents", false})
+		out = append(out, folder{User, o.Home, ".peri/agents", "~/.peri/agents", periDialect})
 	}
-	if o.Home != "" && o.UserClaude {
-		out = append(out, folder{User, o.Home, ".claude/agents", "~/.claude/agents", true})
+	if o.Home != "" && o.Others {
+		out = append(out, places(User, o.Home, "~/")...)
+	}
+	for _, dir := range o.Plugins {
+		out = append(out, folder{Plugin, dir, "agents", filepath.ToSlash(filepath.Join(dir, "agents")), claudeDialect})
 	}
 	return out
 }
@@ -248,7 +268,11 @@ func (l *loader) file(f folder, stem, real string, origin meta.Origin, raw []byt
 		l.refuse(stem, origin, *bad)
 		return
 	}
-	r := define(doc, origin, f.claude, f.layer == User || l.o.Trusted)
+	r := define(doc, origin, f.dialect, f.layer == User || l.o.Trusted)
+	if f.dialect == opencodeDialect && r.def.Name == "" {
+		r.def.Name = stem
+	}
+	r.complete()
 	for _, n := range r.notes {
 		l.tell(meta.SeverityWarning, "agent_field", origin, n)
 	}
@@ -267,20 +291,53 @@ func (l *loader) file(f folder, stem, real string, origin meta.Origin, raw []byt
 }
 
 // define reads a whole document.
-func define(doc document, origin meta.Origin, claude, trusted bool) *reader {
-	r := &reader{claude: claude, trusted: trusted}
+func define(doc document, origin meta.Origin, d dialect, trusted bool) *reader {
+	r := &reader{dialect: d, trusted: trusted}
 	r.def.Origin = origin
+	r.def.Brings = r.brings()
 	for i := 0; i+1 < len(doc.fields); i += 2 {
 		r.field(doc.fields[i], doc.fields[i+1])
 	}
-	r.def.Body = doc.body
-	if r.def.Name == "" && len(r.bad) == 0 {
-		r.bad = append(r.bad, problem{2, 1, "name is missing", "write name: and the agent's name"})
-	}
-	if strings.TrimSpace(doc.body) == "" && len(r.bad) == 0 {
-		r.bad = append(r.bad, problem{1, 1, "there is no text behind the front matter", "write what the agent is to do"})
+	if r.def.Body == "" {
+		r.def.Body = doc.body
 	}
 	return r
+}
+
+// complete checks what only the whole can show.
+func (r *reader) complete() {
+	if len(r.bad) > 0 {
+		return
+	}
+	if r.def.Name == "" {
+		r.bad = append(r.bad, problem{2, 1, "name is missing", "write name: and the agent's name"})
+	}
+	if strings.TrimSpace(r.def.Body) == "" {
+		r.bad = append(r.bad, problem{1, 1, "there is no text behind the front matter", "write what the agent is to do"})
+	}
+	_, err := r.def.Frame()
+	for _, e := range findings(err) {
+		r.bad = append(r.bad, problem{max(e.Origin.Line, 1), max(e.Origin.Column, 1), e.Message, e.Suggestion})
+	}
+}
+
+// findings are the single findings of joined errors.
+func findings(err error) []*meta.Error {
+	var many interface{ Unwrap() []error }
+	var one *meta.Error
+	var out []*meta.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &many):
+		for _, e := range many.Unwrap() {
+			out = append(out, findings(e)...)
+		}
+	case errors.As(err, &one):
+		out = append(out, one)
+	default:
+		out = append(out, &meta.Error{Message: err.Error()})
+	}
+	return out
 }
 
 // refuse leaves an agent out and blocks its name.

@@ -131,7 +131,14 @@ func TestABrokenFileIsReportedAndRegistersNothing(t *testing.T) {
 		{"an empty text", file(`tools: ""`), 4, 8, `found ""`},
 		{"commas alone", file(`tools: ", ,"`), 4, 8, "tools: found"},
 		{"nothing behind disallowedTools", file("disallowedTools:"), 4, 1, "nothing stands behind it"},
-		{"a map of tools", file("tools:", "  allowed: [Read]"), 5, 3, "found a map"},
+		{"a misspelt key in a map of tools", file("tools:", "  allow: [Read]"), 5, 3, "no field, and ignoring it could widen"},
+		{"a map of tools that mixes", file("tools: {read: true, allowed: [Read]}"), 4, 9, "no field"},
+		{"nothing behind allowed", file("tools: {allowed: }"), 4, 9, "nothing stands behind it"},
+		{"a required list of tools", file("tools: {required: [Read]}"), 4, 9, "no field"},
+		{"a selector that is none", file("tools: [Read, '(']"), 4, 1, "a tool's name is missing"},
+		{"a scope that does not end", file("disallowedTools: ['Bash(rm *']"), 4, 1, "not closed"},
+		{"approval in a deny list", file("disallowedTools: hitl"), 4, 1, "approval is no tool"},
+		{"a delegate that is none", file("delegates: ['|']"), 4, 1, "a tool's name is missing"},
 		{"a boolean", file("tools: true"), 4, 8, "found true"},
 		{"an empty entry", file("tools: [Read, ~]"), 4, 15, "an empty entry"},
 		{"blanks between tools", file("tools: Read Grep"), 4, 8, `"Read Grep" is no selector`},
@@ -142,10 +149,15 @@ func TestABrokenFileIsReportedAndRegistersNothing(t *testing.T) {
 		{"a typing error", file("disalowedTool: Bash"), 4, 1, "no field"},
 		{"permission_mode", file("permission_mode: plan"), 4, 1, "would widen"},
 		{"mode", file("mode: plan"), 4, 1, "could widen"},
-		{"required servers", file("requiredMcpServers: [github]"), 4, 1, "not enforced"},
-		{"mcp", file("mcp: {required: [github]}"), 4, 1, "not enforced"},
-		{"a map of skills", file("skills: {allowed: [a]}"), 4, 1, "not enforced"},
-		{"a ruleset", file("permission: {edit: deny}"), 4, 1, "not enforced"},
+		{"nothing behind requiredMcpServers", file("requiredMcpServers:"), 4, 1, "nothing stands behind it"},
+		{"required_mcp_servers", file("required_mcp_servers: [github]"), 4, 1, "no field"},
+		{"a misspelt key of mcp", file("mcp: {requires: [github]}"), 4, 7, "no field"},
+		{"categories of skills", file("skills: {categories: [a]}"), 4, 10, "not enforced"},
+		{"a ruleset with another action", file("permission: {edit: never}"), 4, 20, `found "never"`},
+		{"a ruleset about an address", file("permission: {webfetch: {'https://a/*': deny}}"), 4, 14, "by their host"},
+		{"a ruleset about nothing", file("permission: {}"), 4, 1, "found a map"},
+		{"permissions", file("permissions: {edit: deny}"), 4, 1, "not enforced"},
+		{"background as a text", file("background: yes please"), 4, 13, "background"},
 		{"hooks that guard", file("hooks: {PreToolUse: []}"), 4, 1, "not enforced"},
 		{"an unknown mode", file("permissionMode: careful"), 4, 17, `"careful" is no mode`},
 		{"turns", file("maxTurns: many"), 4, 11, "maxTurns"},
@@ -194,14 +206,14 @@ func TestMarkdownWithoutFrontMatterIsNoAgent(t *testing.T) {
 }
 
 func TestFieldsThatDoNothingAreReported(t *testing.T) {
-	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "isolation: worktree", "memory: user", "delegates: [Edit]", "mcpServers: [x]", "hooks: {Stop: []}", "modle: fast"))
+	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "isolation: worktree", "memory: user", "mcpServers: [x, {y: {command: z}}]", "hooks: {Stop: []}", "modle: fast"))
 	require.NotNil(t, d)
-	require.Len(t, diags, 8)
+	require.Len(t, diags, 7)
 	for _, x := range diags {
 		require.Equal(t, meta.SeverityWarning, x.Severity)
 		require.Positive(t, x.Origin.Line)
 	}
-	require.Contains(t, diags[7].Suggestion, "model")
+	require.Contains(t, diags[6].Suggestion, "model")
 	d, diags = loaded(t, ".peri/agents/rev.md", "---\nname: rev\n---\nx\n")
 	require.NotNil(t, d)
 	require.Equal(t, "agent_undescribed", diags[0].Code)
@@ -232,7 +244,7 @@ func TestTheHighestFileCountsWhole(t *testing.T) {
 		if s.path != "" {
 			files[s.path] = agent(s.want, "tools: Read\n")
 		}
-		c, diags := Load(LoadOptions{Root: write(t, files), Home: home, UserClaude: true})
+		c, diags := Load(LoadOptions{Root: write(t, files), Home: home, Others: true})
 		d, ok := c.Lookup("rev")
 		require.True(t, ok)
 		require.Equal(t, s.want, d.Body)
@@ -349,7 +361,8 @@ func FuzzFile(f *testing.F) {
 		if !ok || bad != nil {
 			return
 		}
-		r := define(doc, meta.Origin{Layer: Project, File: "x.md"}, false, false)
+		r := define(doc, meta.Origin{Layer: Project, File: "x.md"}, periDialect, false)
+		r.complete()
 		if len(r.bad) > 0 {
 			return
 		}

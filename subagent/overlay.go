@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/toolview"
 )
 
 // Fields are what settings say of one agent, layers already merged. A nil field leaves the definition's own.
@@ -13,7 +14,9 @@ type Fields struct {
 	Description, Model, Mode, Prompt *string
 	// Tools and Deny replace the whole list; an empty one is an empty list.
 	Tools, Deny *[]string
-	MaxTurns    *int
+	// More are the other fields, each replacing the definition's own.
+	More     []Setting
+	MaxTurns *int
 	// Enabled removes the agent when it is false.
 	Enabled *bool
 	// Origin is where the entry stands, and ModeOrigin where its mode does when that is another place.
@@ -46,7 +49,9 @@ func (l *loader) overlay() {
 			continue
 		}
 		d := *s.def
-		if l.lay(&d, f) {
+		ok := l.lay(&d, f)
+		ok = l.settings(&d, f.More) && ok && l.sound(&d)
+		if ok {
 			l.by[name] = source{&d, s.real}
 		} else {
 			delete(l.by, name)
@@ -68,10 +73,11 @@ func (l *loader) lay(d *Definition, f Fields) bool {
 		d.Model = ""
 	}
 	if f.Tools != nil {
-		d.Tools = append([]string{}, *f.Tools...)
+		d.Tools, d.ToolsAt, d.Brings = append([]string{}, *f.Tools...), f.Origin, true
+		d.Kinds = without(d.Kinds, toolview.Plain)
 	}
 	if f.Deny != nil {
-		d.Deny = append([]string{}, *f.Deny...)
+		d.Deny, d.DenyAt = append([]string{}, *f.Deny...), f.Origin
 	}
 	if f.MaxTurns != nil {
 		if *f.MaxTurns < 1 {
@@ -98,6 +104,15 @@ func (l *loader) lay(d *Definition, f Fields) bool {
 		d.Mode = mode
 	}
 	return true
+}
+
+// sound reports whether the lists of the whole can be compiled.
+func (l *loader) sound(d *Definition) bool {
+	_, err := d.Frame()
+	for _, e := range findings(err) {
+		l.about(d.Name, meta.SeverityError, "agent_broken", e.Origin, e.Message+"; the agent is left out", e.Suggestion)
+	}
+	return err == nil
 }
 
 func (l *loader) about(name string, severity meta.Severity, code string, origin meta.Origin, message, suggestion string) {

@@ -40,7 +40,7 @@ func newRoster(c *Catalog, limits policy) *roster {
 	limits.Agents = nil
 	r := &roster{limits: limits, catalog: c}
 	for _, d := range c.All() {
-		if d.Description != "" {
+		if d.offered() {
 			r.offered = append(r.offered, d.Name)
 		}
 	}
@@ -79,7 +79,7 @@ func (r *roster) doc() string {
 // lookup finds an offered definition.
 func (r *roster) lookup(name string) (*Definition, bool) {
 	d, ok := r.catalog.Lookup(name)
-	return d, ok && d.Description != ""
+	return d, ok && d.offered()
 }
 
 // describe is the answer to /agents.
@@ -93,6 +93,9 @@ func (r *roster) describe(generated []Definition) string {
 		if d.Description == "" {
 			b.WriteString(": no description, so it is not offered to the model\n")
 			continue
+		}
+		if d.Hidden {
+			b.WriteString(" (not offered to the model)")
 		}
 		fmt.Fprintf(&b, ": %s\n", strings.Join(strings.Fields(d.Description), " "))
 	}

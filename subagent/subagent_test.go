@@ -207,6 +207,8 @@ func TestADefinitionReachesTheSpawnWhole(t *testing.T) {
 	require.Equal(t, []toolview.Spawn{{
 		Agent: "rev", Prompt: "look", Description: "three words", Background: true, Body: "You review.", Origin: ".peri/agents/rev.md",
 		Tools: []string{"Read", "Grep"}, Deny: []string{"Bash"}, Model: "fast", Mode: "plan", MaxTurns: 50,
+		ToolsAt: meta.Origin{Layer: Project, File: ".peri/agents/rev.md", Line: 4, Column: 1},
+		DenyAt:  meta.Origin{Layer: Project, File: ".peri/agents/rev.md", Line: 5, Column: 1}, Brings: true,
 	}}, h.spawns)
 	h.spawns = nil
 	require.False(t, h.call(AgentTool, `{"agent_name":"general","prompt":"look"}`).Error)

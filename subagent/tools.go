@@ -162,7 +162,7 @@ func (s *state) spawn(t task) (sp toolview.Spawn, bad string) {
 		}
 		sp = s.bounded(d.Spawn())
 	}
-	sp.Prompt, sp.Description, sp.Background = t.Prompt, t.Description, t.Background
+	sp.Prompt, sp.Description, sp.Background = t.Prompt, t.Description, t.Background || sp.Background
 	return sp, ""
 }
 
@@ -183,6 +183,9 @@ func generate(ctx context.Context, s *state, _ *toolview.Call, in generateArgs) 
 		if d.Tools[i] = strings.TrimSpace(t); d.Tools[i] == "" {
 			return message.Fail("`tools` has an empty entry: name a tool, or leave the entry out."), nil
 		}
+	}
+	if _, err := d.Frame(); err != nil {
+		return message.Fail("`tools`: " + err.Error()), nil
 	}
 	bad, err := s.generate(ctx, d)
 	if err != nil {

@@ -32,7 +32,8 @@ type Spawn struct {
 	Kinds []KindLists `json:"kinds,omitempty"`
 	Rules []Ruling    `json:"rules,omitempty"`
 	// Delegates selects what its children may have although its own lists keep it from it.
-	Delegates []string `json:"delegates,omitempty"`
+	Delegates   []string    `json:"delegates,omitempty"`
+	DelegatesAt meta.Origin `json:"delegates_at,omitzero"`
 	// Servers are servers and tools of servers without which it is not started.
 	Servers  []string `json:"servers,omitempty"`
 	Model    string   `json:"model,omitempty"`
@@ -52,7 +53,7 @@ func (s *Spawn) Lists() Lists {
 }
 
 // Lift is what the agent's lists leave to its children.
-func (s *Spawn) Lift() []Selector { return s.selectors(s.Delegates, meta.Origin{}, false) }
+func (s *Spawn) Lift() []Selector { return s.selectors(s.Delegates, s.DelegatesAt, false) }
 
 func (s *Spawn) selectors(texts []string, at meta.Origin, brings bool) []Selector {
 	if at == (meta.Origin{}) {

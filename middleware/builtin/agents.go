@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/config"
@@ -25,7 +24,7 @@ func places(o config.Options, l *config.Loaded) subagent.LoadOptions {
 	}
 	if o.Home == "" && os.Getenv("PERI_HOME") == "" {
 		if home, err := os.UserHomeDir(); err == nil {
-			p.Home, p.UserClaude = home, true
+			p.Home, p.Others = home, true
 		}
 	}
 	return p
@@ -88,38 +87,24 @@ func doubts(c *subagent.Catalog, known []toolview.Band) []meta.Diagnostic {
 	return out
 }
 
-// restricting are the fields that narrow an agent and that this build does not enforce: ignoring one would widen it.
-var restricting = []string{"mcp", "requiredMcpServers", "permission", "skills"}
-
 // overlay turns the settings' agents into fields over their definitions.
-func overlay(agents []config.Agent) (map[string]subagent.Fields, []meta.Diagnostic, []error) {
+func overlay(agents []config.Agent) (map[string]subagent.Fields, []meta.Diagnostic) {
 	out := map[string]subagent.Fields{}
 	var diags []meta.Diagnostic
-	var errs []error
 	for _, a := range agents {
 		fields := subagent.Fields{Origin: a.Origin}
 		for _, f := range a.Fields {
-			key := "agents." + a.Name + "." + f.Name
-			switch known, bad := lay(&fields, f); {
-			case bad != "":
-				errs = append(errs, &meta.Error{Origin: f.Origin, Key: key, Message: bad, Suggestion: "write a list of tools"})
-			case known:
-			case slices.Contains(restricting, f.Name):
-				errs = append(errs, &meta.Error{
-					Origin: f.Origin, Key: key, Message: "restricts the agent in a way that is not enforced here",
-					Suggestion: "remove it, or say the same with tools and disallowedTools",
-				})
-			default:
-				diags = append(diags, notHonoured(key, f.Origin))
+			if !lay(&fields, f) {
+				diags = append(diags, notHonoured("agents."+a.Name+"."+f.Name, f.Origin))
 			}
 		}
 		out[a.Name] = fields
 	}
-	return out, diags, errs
+	return out, diags
 }
 
 // lay puts one field where it belongs. The settings' own check has made sure of its type.
-func lay(into *subagent.Fields, f config.Field) (known bool, bad string) {
+func lay(into *subagent.Fields, f config.Field) bool {
 	text, _ := f.Value.(string)
 	switch f.Name {
 	case "description":
@@ -137,43 +122,19 @@ func lay(into *subagent.Fields, f config.Field) (known bool, bad string) {
 	case "enabled":
 		on, _ := f.Value.(bool)
 		into.Enabled = &on
-	case "tools":
-		into.Tools, bad = words(f.Value)
-	case "disallowedTools":
-		into.Deny, bad = words(f.Value)
+	case "tools", "disallowedTools", "skills", "mcp", "requiredMcpServers", "mcpServers", "delegates", "permission",
+		"background", "hidden":
+		into.More = append(into.More, setting(f))
 	default:
-		return false, ""
+		return false
 	}
-	return true, bad
+	return true
 }
 
-// words reads a list of selectors: comma text or a list of texts.
-func words(v any) (*[]string, string) {
-	out := []string{}
-	var texts []any
-	switch v := v.(type) {
-	case string:
-		texts = []any{v}
-	case []any:
-		if texts = v; len(v) == 0 {
-			return &out, ""
-		}
-	default:
-		return nil, "found a map, which is not honoured by this version"
+func setting(f config.Field) subagent.Setting {
+	s := subagent.Setting{Name: f.Name, Value: f.Value, Origin: f.Origin}
+	for _, m := range f.Members {
+		s.Members = append(s.Members, setting(m))
 	}
-	for _, t := range texts {
-		s, ok := t.(string)
-		if !ok {
-			return nil, fmt.Sprintf("found %v among the tools", t)
-		}
-		for word := range strings.SplitSeq(s, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				out = append(out, word)
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, "names no tool"
-	}
-	return &out, ""
+	return s
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/middleware/builtin"
+	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -138,7 +139,7 @@ skills: {mounts: [x], allow: [y], deny: [z]}
 lsp: {servers: {go: {languages: [go]}}}
 memory: {provider: files}
 compact: {budget: 0.5, auto: false}
-agents: {explore: {background: true}}
+agents: {explore: {isolation: worktree}}
 `})
 	home := write(t, map[string]string{"settings.yaml": `
 hooks: {Stop: [{hooks: [{command: "true"}]}]}
@@ -155,25 +156,54 @@ lsp: {servers: {go: {command: gopls}}}
 	}
 	require.ElementsMatch(t, []string{
 		"skills.mounts", "skills.allow", "skills.deny", "hooks.Stop", "mcp.servers.a", "openapi.sources.b", "lsp.servers.go",
-		"memory.provider", "compact.budget", "compact.auto", "agents.explore.background",
+		"memory.provider", "compact.budget", "compact.auto", "agents.explore.isolation",
 	}, keys)
 }
 
-func TestAFieldThatRestrictsAnAgentIsNeverIgnored(t *testing.T) {
-	for _, field := range []string{
-		"permission: {edit: deny}", "mcp: [a]", "requiredMcpServers: [a]", "skills: [a]", "tools: {allowed: [Read]}", "tools: ','",
+func TestAFieldThatRestrictsAnAgentIsHonouredOrTheAgentIsLeftOut(t *testing.T) {
+	for field, holds := range map[string]func(d *subagent.Definition) bool{
+		"mcp: [a]":                          func(d *subagent.Definition) bool { return d.Kinds[0].Allow[0].Text == "mcp:a" },
+		"mcp: {required: [a], allowed: []}": func(d *subagent.Definition) bool { return d.Servers[0] == "a" && d.Kinds[0].Allow != nil },
+		"requiredMcpServers: [a]":           func(d *subagent.Definition) bool { return d.Servers[0] == "a" },
+		"tools: {allowed: [Read]}":          func(d *subagent.Definition) bool { return d.Tools == nil && d.Kinds[0].Allow[0].Text == "Read" },
+		"tools: {categories: [search]}":     func(d *subagent.Definition) bool { return d.Kinds[0].Categories[0] == "search" },
+		"disallowedTools: Bash(rm *)":       func(d *subagent.Definition) bool { return d.Deny[0] == "Bash(rm *)" && d.DenyAt.Line == 3 },
+		"tools: ','":                        nil,
+		"tools: {allow: [Read]}":            nil,
+		"mcp: {require: [a]}":               nil,
+		"skills: {categories: [a]}":         nil,
+		"disallowedTools: ['Bash(rm *']":    nil,
+		"disallowedTools: [hitl]":           nil,
 	} {
-		root := write(t, map[string]string{".peri/settings.yaml": "agents:\n  explore:\n    " + field + "\n"})
-		home := write(t, map[string]string{"settings.yaml": ""})
-		_, diags, err := builtin.Load(config.Options{Root: root, Home: home, Managed: "-"})
-		if field == "permission: {edit: deny}" {
-			require.NoError(t, err, "an untrusted project's ruleset is withheld")
-			require.Len(t, diags, 1)
-			continue
-		}
-		var e *meta.Error
-		require.ErrorAs(t, err, &e, field)
-		require.Equal(t, 3, e.Origin.Line)
+		t.Run(field, func(t *testing.T) {
+			root := write(t, map[string]string{".peri/settings.yaml": "agents:\n  explore:\n    " + field + "\n"})
+			home := write(t, map[string]string{"settings.yaml": ""})
+			s := load(t, root, home)
+			d, there := s.Catalog.Lookup("explore")
+			require.Equal(t, holds != nil, there)
+			if there {
+				require.True(t, holds(d), "%+v", d)
+				return
+			}
+			require.Equal(t, "agent_broken", s.Diagnostics[0].Code)
+			require.Equal(t, 3, s.Diagnostics[0].Origin.Line)
+		})
+	}
+}
+
+func TestAnUntrustedProjectsRulesetIsWithheld(t *testing.T) {
+	root := write(t, map[string]string{".peri/settings.yaml": "agents:\n  explore:\n    permission: {edit: deny}\n"})
+	s := load(t, root, write(t, map[string]string{"settings.yaml": ""}))
+	require.Len(t, s.Diagnostics, 1)
+	require.Equal(t, 3, s.Diagnostics[0].Origin.Line)
+}
+
+func TestARulesetInSettingsKeepsItsOrder(t *testing.T) {
+	for _, order := range []string{"{'*': deny, read: allow}", "{read: allow, '*': deny}"} {
+		s := load(t, t.TempDir(), write(t, map[string]string{"settings.yaml": "agents: {explore: {permission: " + order + "}}\n"}))
+		d, ok := s.Catalog.Lookup("explore")
+		require.True(t, ok)
+		require.Equal(t, order[1] == 'r', d.Rules[0].Text == "read")
 	}
 }
 
@@ -196,18 +226,17 @@ func TestAnAgentThatCannotStartIsReportedBeforeItIsStarted(t *testing.T) {
 	s := load(t, root, t.TempDir())
 	require.Len(t, s.Diagnostics, 1)
 	require.Equal(t, meta.SeverityError, s.Diagnostics[0].Severity)
-	require.Contains(t, s.Diagnostics[0].String(), `.peri/agents/bad.md: error: selector "(`)
+	require.Contains(t, s.Diagnostics[0].String(), `.peri/agents/bad.md:4:1: error: selector "(`)
 }
 
 func TestAllThatIsRefusedIsReportedAtOnce(t *testing.T) {
 	home := write(t, map[string]string{"settings.yaml": `
-permissions: {allow: ["Bash(git *)"], deny: [""]}
-tools: {deny: ["Web*"]}
+permissions: {allow: ["Bash(git *"], deny: [""]}
+tools: {deny: ["Web(*"]}
 web: {search: nothing}
-agents: {explore: {mcp: [a]}}
 `})
 	_, _, err := builtin.Load(config.Options{Root: t.TempDir(), Home: home, Managed: "-"})
-	for _, part := range []string{"Bash(git *)", "Web*", "web", "agents.explore.mcp", "permissions.deny"} {
+	for _, part := range []string{"Bash(git *", "Web(*", "web", "permissions.deny"} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -50,27 +50,27 @@ func Load(o config.Options, more ...middleware.Middleware) (*Setup, []meta.Diagn
 // settings are judged anew.
 func (s *Setup) agents(o config.Options) error {
 	at := places(o, s.Loaded)
-	over, notes, errs := overlay(s.Loaded.Settings.Agents)
+	over, notes := overlay(s.Loaded.Settings.Agents)
 	at.Overlay, at.Trusted = over, true
 	catalog, diags := subagent.Load(at)
 	if s.wide = widening(catalog); len(s.wide) > 0 {
 		o.Risks = append(o.Risks[:len(o.Risks):len(o.Risks)], risks(s.wide)...)
 		loaded, found, err := config.Load(o)
 		if err != nil {
-			return errors.Join(err, errors.Join(errs...))
+			return err
 		}
 		err = s.Loaded.Close()
 		s.Loaded, s.Diagnostics = loaded, found
 		if err != nil {
 			return err
 		}
-		over, notes, errs = overlay(loaded.Settings.Agents)
+		over, notes = overlay(loaded.Settings.Agents)
 		at.Overlay, at.Trusted = over, loaded.Trust.Trusted
 		catalog, diags = subagent.Load(at)
 	}
 	s.Catalog = catalog
 	s.Diagnostics = append(append(s.Diagnostics, notes...), diags...)
-	return errors.Join(errs...)
+	return nil
 }
 
 func (s *Setup) build(more []middleware.Middleware) error {

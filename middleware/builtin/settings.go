@@ -59,7 +59,11 @@ func rules(items []config.Item) []permission.Rule {
 func lists(t config.Tools) toolview.Lists {
 	l := toolview.Lists{Deny: selectors(t.Deny)}
 	for _, a := range t.Allow {
-		l.Allow = append(l.Allow, selectors(a))
+		list := selectors(a)
+		for i := range list {
+			list[i].Brings = true
+		}
+		l.Allow = append(l.Allow, list)
 	}
 	return l
 }
