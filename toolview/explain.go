@@ -28,6 +28,8 @@ type Explanation struct {
 	Gate   Gate        `json:"gate,omitempty"`
 	Rule   string      `json:"rule,omitempty"`
 	Origin meta.Origin `json:"origin,omitzero"`
+	// Limits are the entries that allow or deny some calls of a visible tool alone.
+	Limits []Selector `json:"limits,omitempty"`
 }
 
 // gateAbove stands for the gate of the parent's view that stopped a tool; explanations ask that view which it was.
@@ -65,7 +67,7 @@ func (v *View) named(name, owner string) (*Tool, bool) {
 // and an alias explains its tool. A name that no middleware of the suite declares fails at GateExists with no owner.
 func (v *View) Explain(name string) Explanation {
 	if e, ok := v.Lookup(name); ok {
-		return Explanation{Name: e.Tool.Name, Owner: e.Owner, Visible: true, Deferred: e.Deferred}
+		return v.visible(e)
 	}
 	for _, by := range []func(*Set, string) *Tool{exactly, foldedName, foldedAlias} {
 		for i := range v.bands {
@@ -94,6 +96,18 @@ func (v *View) Explain(name string) Explanation {
 	return Explanation{Name: name, Gate: GateExists, Rule: "no middleware of this session declares it"}
 }
 
+func (v *View) visible(e Entry) Explanation {
+	x := Explanation{Name: e.Tool.Name, Owner: e.Owner, Visible: true, Deferred: e.Deferred}
+	for i := range v.live {
+		if s := &v.live[i]; v.scoped && s.band.Owner == e.Owner {
+			if t, ok := s.set.Lookup(e.Tool.Name); ok {
+				x.Limits = v.limits(s.band, &t.Decl)
+			}
+		}
+	}
+	return x
+}
+
 func shut(b *Band, t *Tool) Explanation {
 	return Explanation{Name: t.Name, Owner: b.Owner, Gate: GateExists, Rule: b.Closed}
 }
@@ -111,8 +125,7 @@ func (v *View) explain(b *Band, t *Tool) Explanation {
 	x := Explanation{Name: t.Name, Owner: b.Owner}
 	if _, ok := v.named(t.Name, b.Owner); ok {
 		e, _ := v.Lookup(t.Name)
-		x.Visible, x.Deferred = true, e.Deferred
-		return x
+		return v.visible(e)
 	}
 	gate, s := v.decide(b, t)
 	x.Gate, x.Rule, x.Origin = gate, s.Text, s.Origin

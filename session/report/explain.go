@@ -169,6 +169,10 @@ func (x *explainer) tool(name string) {
 		if e.Deferred {
 			f.Because += "; it is deferred, so the model finds it by search"
 		}
+		for _, l := range e.Limits {
+			f.Because += fmt.Sprintf("; not every call of it runs, by %s%s", l.Text, at(l.Origin))
+			f.Origin = l.Origin
+		}
 		f.Change = fmt.Sprintf("write %s under tools.deny, or %s: false under meta", e.Name, e.Owner)
 	case toolview.GateExists:
 		owner := x.middleware(e.Owner)
@@ -178,8 +182,14 @@ func (x *explainer) tool(name string) {
 		}
 	case toolview.GateListed:
 		f.Because, f.Change = "gate listed: "+e.Rule, fmt.Sprintf("add %s to every tools.allow that there is", e.Name)
+		if e.Origin.Layer == hostLayer {
+			f.Change = "the host can list it: its own allow list lacks it"
+		}
 	case toolview.GateDenied:
 		f.Because, f.Change = "gate denied: tools.deny has "+e.Rule, fmt.Sprintf("remove %s from tools.deny%s", e.Rule, at(e.Origin))
+		if e.Origin.Layer == hostLayer {
+			f.Because, f.Change = "gate denied: the host's own list has "+e.Rule, "the host can take it back"
+		}
 	case toolview.GateActive:
 		f.Because, f.Change = "gate active: "+e.Rule, "the host can unpause "+e.Owner
 	case toolview.GateSupported:
@@ -187,6 +197,9 @@ func (x *explainer) tool(name string) {
 	}
 	x.add(f)
 }
+
+// hostLayer is the origin of what the host set on the session.
+const hostLayer = "host"
 
 func (x *explainer) route(name string) {
 	for _, l := range x.s.Chain().Links() {
