@@ -9,6 +9,9 @@ const (
 	// TextDelta and ReasoningDelta carry Text as it streams in.
 	TextDelta      EventKind = "text_delta"
 	ReasoningDelta EventKind = "reasoning_delta"
+	// ArgsDelta carries a piece of a call's arguments in Text, as it streams in; Use has the call's id and name. A call
+	// that is in no Reply afterwards was begun and given up.
+	ArgsDelta EventKind = "args_delta"
 	// Reply carries the model's whole message of a step.
 	Reply EventKind = "message"
 	// CallStart and CallEnd frame one tool call: Use, then Result.

@@ -31,7 +31,12 @@ func continuation(so *message.Message, cut string) []*message.Message {
 		return []*message.Message{ask}
 	}
 	part := *so
-	part.Role = message.Assistant
+	part.Role, part.Parts = message.Assistant, nil
+	for _, p := range so.Parts {
+		if p.Kind != message.Reasoning {
+			part.Parts = append(part.Parts, p)
+		}
+	}
 	return []*message.Message{&part, ask}
 }
 

@@ -72,7 +72,11 @@ func (x Exchange) attempt(ctx context.Context, ask Ask, more []*message.Message,
 			return nil, context.Cause(ctx)
 		}
 		if err == nil && reply.Stop != stopLength && !says(reply) {
-			err = &message.Failure{Provider: x.Provider, Kind: message.ErrEmpty}
+			f := &message.Failure{Provider: x.Provider, Kind: message.ErrEmpty}
+			if reply.Stop == "refusal" {
+				f.Kind = message.ErrRefused
+			}
+			err = f
 		}
 		if err == nil {
 			return reply, nil

@@ -52,6 +52,9 @@ func (m *Memo) Write(r *middleware.Request, f Form, spare int) []byte {
 	mark := f.Mark()
 	out := make([]byte, 0, len(w.head)+len(w.body)+2*len(mark)+spare)
 	out = append(out, w.head...)
+	if len(w.body) > 0 {
+		out = Next(out)
+	}
 	from := 0
 	if mark != "" {
 		for _, at := range ends(r.Messages, w.marks) {

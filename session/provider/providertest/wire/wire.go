@@ -59,6 +59,8 @@ type Request struct {
 	Body   []byte
 	// Turns is how many messages or items it held.
 	Turns int
+	// Read and Wrote are the bytes of the longest prefixes that a cache read for it, and wrote.
+	Read, Wrote int
 	// Last is the text of the last message that is the user's or a tool's.
 	Last string
 }
