@@ -13,6 +13,7 @@ type gate struct {
 	options          Options
 	modes            []Mode // the session's and, for a child, those below it: the strictest holds, cell by cell
 	deny, ask, allow []rule
+	rulesets         []*toolview.Ruleset // of the agents from the session's down to this one
 	at               toolview.Place
 	agent            string
 	answers          *answers
@@ -79,7 +80,26 @@ func (g *gate) restricted(c *toolview.Call, subjects []toolview.Subject, untold 
 	case ask == toolview.MayMeet:
 		return ruled(middleware.Ask, by, "what it does is decided only when it runs, and an ask rule could cover it"), true
 	}
-	return middleware.Verdict{}, false
+	return g.byRuleset(c)
+}
+
+// byRuleset is what agents' own rulesets restrict. What they allow opens nothing.
+func (g *gate) byRuleset(c *toolview.Call) (middleware.Verdict, bool) {
+	if len(g.rulesets) == 0 {
+		return middleware.Verdict{}, false
+	}
+	decided := map[toolview.Action]middleware.Decision{toolview.ActionDeny: middleware.Deny, toolview.ActionAsk: middleware.Ask}
+	out := middleware.Verdict{Decision: middleware.Pass}
+	for _, rs := range g.rulesets {
+		action, by := rs.Judge(c, g.at)
+		if d, restricts := decided[action]; restricts && d < out.Decision {
+			out = middleware.Verdict{
+				Decision: d, Rule: by.Text, Origin: by.Origin,
+				Reason: fmt.Sprintf("the agent's ruleset says %s: %s (%s)", action, by.Text, by.Origin),
+			}
+		}
+	}
+	return out, out.Decision != middleware.Pass
 }
 
 // first is the first rule that surely meets a call, or else the first that may.

@@ -118,6 +118,13 @@ func (g *gate) instance(env middleware.Env) (*middleware.Instance, error) {
 		}
 		own.modes = append(own.modes[:len(own.modes):len(own.modes)], m)
 	}
+	rules, err := toolview.NewRuleset(env.Agent.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("permission: agent %s: %w", env.Agent.Name, err)
+	}
+	if rules != nil {
+		own.rulesets = append(own.rulesets[:len(own.rulesets):len(own.rulesets)], rules)
+	}
 	return &middleware.Instance{
 		State: &own,
 		Hooks: middleware.Hooks{Gate: own.judge, Approved: own.approved},
