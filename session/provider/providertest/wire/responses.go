@@ -156,26 +156,20 @@ func (v *items) reasoning(raw json.RawMessage) {
 
 func (v *items) message(raw json.RawMessage) {
 	var m struct {
-		Type    string            `json:"type"`
-		Role    string            `json:"role"`
-		Content []json.RawMessage `json:"content"`
+		Type    string          `json:"type"`
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
 	}
 	v.strict("message", raw, &m)
-	if len(m.Content) == 0 {
-		v.wrong("input: a message without content")
+	var parts []json.RawMessage
+	if m.Role != "assistant" {
+		v.strict("content", m.Content, &parts)
 	}
 	switch m.Role {
 	case "assistant":
-		for _, p := range m.Content {
-			var o struct {
-				Type    string `json:"type"`
-				Text    string `json:"text"`
-				Refusal string `json:"refusal"`
-			}
-			v.strict("output part", p, &o)
-			if o.Type != "output_text" {
-				v.wrong("an assistant's content has a part of type %q", o.Type)
-			}
+		var text string
+		if v.strict("content", m.Content, &text) {
+			v.text("an assistant's message", text)
 		}
 		v.reasoned = false
 		v.unit("item", raw, false)
@@ -183,12 +177,15 @@ func (v *items) message(raw json.RawMessage) {
 		if m.Role == "user" {
 			v.pairs.settled("input before a user's message")
 		}
-		text, marked := v.parts(m.Role, m.Content)
+		if len(parts) == 0 {
+			v.wrong("input: a message without content")
+		}
+		text, marked := v.parts(m.Role, parts)
 		if m.Role == "user" {
 			v.req.Last = text
 		}
 		if m.Role == "developer" {
-			for _, p := range m.Content {
+			for _, p := range parts {
 				_, marked := (&items{check: v.check, req: v.req}).parts(m.Role, []json.RawMessage{p})
 				v.unit("developer", p, marked)
 			}

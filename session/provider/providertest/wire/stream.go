@@ -183,6 +183,9 @@ func (s *Server) responsesEnd(e *script, r Reply, n int, output []string) {
 	if r.stop() == "length" {
 		kind, details = "response.incomplete", `{"reason":"max_output_tokens"}`
 	}
+	if r.Stop == "refusal" && r.Text == "" {
+		kind, details = "response.incomplete", `{"reason":"content_filter"}`
+	}
 	all := ""
 	for i, o := range output {
 		if i > 0 {
