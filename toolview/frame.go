@@ -125,8 +125,15 @@ func (f *Frame) refuses(t *touch) *refusal {
 		return nil
 	}
 	no := f.scopes(t)
-	if no == nil || len(f.lift.rules) == 0 {
+	if len(f.lift.rules) == 0 {
 		return no
+	}
+	if no == nil {
+		gate, at := f.narrows(t.owner, t.decl, t.call.entry.Tool.Finder)
+		if gate == "" {
+			return nil
+		}
+		no = &refusal{at, "it is there for other calls alone"}
 	}
 	if lifted, whole := f.lift.lists(t.owner, t.decl); whole || lifted && f.lift.restrains(t) == nil {
 		return nil

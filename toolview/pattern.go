@@ -36,7 +36,7 @@ type span struct{ from, to rune }
 func globPattern(text string) (*pattern, error) {
 	p := &pattern{}
 	for rest := text; rest != ""; {
-		r, n := utf8.DecodeRuneInString(rest)
+		r, n := decode(rest)
 		rest = rest[n:]
 		switch r {
 		case '*':
@@ -94,7 +94,7 @@ func Escape(text string) string {
 func scopePattern(text string) *pattern {
 	p := &pattern{}
 	for rest := text; rest != ""; {
-		r, n := utf8.DecodeRuneInString(rest)
+		r, n := decode(rest)
 		rest = rest[n:]
 		switch {
 		case r == '\\' && rest != "" && strings.IndexByte(escapable, rest[0]) >= 0:
@@ -125,10 +125,29 @@ func (p *pattern) done() *pattern {
 			p.literal = b.String()
 			return p
 		}
-		b.WriteRune(p.items[i].r)
+		encode(&b, p.items[i].r)
 	}
 	p.literal, p.items = b.String(), nil
 	return p
+}
+
+// notUTF8 and above stand for single bytes that are no UTF-8, which match themselves alone.
+const notUTF8 = utf8.MaxRune + 1
+
+func decode(s string) (rune, int) {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && n == 1 {
+		return notUTF8 + rune(s[0]), 1
+	}
+	return r, n
+}
+
+func encode(b *strings.Builder, r rune) {
+	if r >= notUTF8 {
+		b.WriteByte(byte(r - notUTF8))
+		return
+	}
+	b.WriteRune(r)
 }
 
 // all reports whether it matches every text.
@@ -144,7 +163,7 @@ func (p *pattern) match(s string) bool {
 	}
 	at, star, mark := 0, -1, 0
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+		r, n := decode(s[i:])
 		switch {
 		case at < len(p.items) && p.items[at].kind == anyRun:
 			star, mark = at, i
@@ -153,7 +172,7 @@ func (p *pattern) match(s string) bool {
 			at++
 			i += n
 		case star >= 0:
-			_, n = utf8.DecodeRuneInString(s[mark:])
+			_, n = decode(s[mark:])
 			mark += n
 			at, i = star+1, mark
 		default:

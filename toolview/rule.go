@@ -48,7 +48,10 @@ type identity struct {
 	server, leaf *pattern
 }
 
-const maxSelector = 4 << 10
+const (
+	maxSelector = 4 << 10
+	maxReadings = 16
+)
 
 // ParseRule compiles one selector:
 //
@@ -187,8 +190,10 @@ func readings(prefix, text string) ([]identity, error) {
 	}
 	cut := false
 	for i := 1; i+2 < len(text); i++ {
-		if text[i:i+2] == "__" && text[i+2:] != "" {
-			cut = true
+		if text[i:i+2] == "__" {
+			if cut = true; len(out) == maxReadings {
+				return nil, errors.New("too many __ in a name")
+			}
 			if err := add(text[:i], text[i+2:]); err != nil {
 				return nil, err
 			}
