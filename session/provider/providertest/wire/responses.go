@@ -69,27 +69,75 @@ func (c *check) responses(r *http.Request, req *Request) message.Usage {
 	return c.usage(lookback, req)
 }
 
+type responsesTool struct {
+	Type         string          `json:"type"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	Parameters   json.RawMessage `json:"parameters"`
+	Strict       *bool           `json:"strict"`
+	DeferLoading bool            `json:"defer_loading"`
+	Execution    string          `json:"execution"`
+}
+
 func (c *check) responsesTools(tools []json.RawMessage) {
 	var names []string
 	for _, raw := range tools {
-		var t struct {
-			Type        string          `json:"type"`
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parameters"`
-			Strict      *bool           `json:"strict"`
-		}
+		var t responsesTool
 		if !c.strict("tools", raw, &t) {
 			continue
 		}
-		if t.Type != "function" || t.Strict == nil || *t.Strict {
-			c.wrong("tools: %s must be a function with strict false: its schema is not of the strict kind", t.Name)
-		}
-		c.schema(t.Name, t.Parameters)
-		names = append(names, t.Name)
 		c.unit("tool", raw, false)
+		if t.Type == "tool_search" {
+			if t.Execution != "client" || t.Name != "" || t.Strict != nil {
+				c.wrong("tools: tool_search: %s", raw)
+			}
+			c.schema(t.Type, t.Parameters)
+			continue
+		}
+		c.function(&t, false)
+		names = append(names, t.Name)
 	}
 	c.names(names)
+}
+
+func (c *check) function(t *responsesTool, deferred bool) {
+	if t.Type != "function" || t.Strict == nil || *t.Strict || t.Execution != "" || t.DeferLoading != deferred {
+		c.wrong("tools: %s must be a function with strict false: its schema is not of the strict kind", t.Name)
+	}
+	c.schema(t.Name, t.Parameters)
+}
+
+// search checks a search of the client's, or what it found.
+func (v *items) search(kind string, raw json.RawMessage) {
+	var i struct {
+		Type      string                     `json:"type"`
+		CallID    string                     `json:"call_id"`
+		Execution string                     `json:"execution"`
+		Status    string                     `json:"status"`
+		Arguments map[string]json.RawMessage `json:"arguments"`
+		Tools     *[]responsesTool           `json:"tools"`
+	}
+	v.strict(kind, raw, &i)
+	if i.Execution != "client" || i.Status != "completed" {
+		v.wrong("%s: %s", kind, raw)
+	}
+	if kind == "tool_search_call" {
+		if i.Arguments == nil {
+			v.wrong("tool_search_call: arguments are required")
+		}
+		v.pairs.use(i.CallID, "tool_search")
+		v.reasoned = false
+	} else {
+		if i.Tools == nil {
+			v.wrong("tool_search_output: tools are required")
+			return
+		}
+		for j := range *i.Tools {
+			v.function(&(*i.Tools)[j], true)
+		}
+		v.pairs.result(i.CallID)
+	}
+	v.unit("item", raw, false)
 }
 
 // items checks the input in its order.
@@ -129,6 +177,8 @@ func (v *items) item(raw json.RawMessage) {
 		text, marked := v.parts("output", i.Output)
 		v.req.Last = text
 		v.unit("item", raw, marked)
+	case "tool_search_call", "tool_search_output":
+		v.search(kind, raw)
 	case "reasoning":
 		v.reasoning(raw)
 	default:

@@ -160,6 +160,11 @@ func (s *Server) responsesStream(r Reply, n int) []string {
 	}
 	for i, c := range r.Calls {
 		fc := id("fc_", n, i)
+		if c.Name == ToolSearch {
+			search := fmt.Sprintf(`{"type":"tool_search_call","id":"%s","call_id":%s,"execution":"client","status":"completed","arguments":%s}`, fc, quote(c.id("call_", n, i)), c.Args)
+			item(search, search, func(string) {})
+			continue
+		}
 		of := func(args, status string) string {
 			return fmt.Sprintf(`{"type":"function_call","id":"%s","call_id":%s,"name":%s,"arguments":%s,"status":"%s"}`, fc, quote(c.id("call_", n, i)), quote(c.Name), quote(args), status)
 		}

@@ -50,6 +50,9 @@ type Reply struct {
 	Drop  bool
 }
 
+// ToolSearch is the name of a call that the Responses API makes as its own tool search.
+const ToolSearch = "tool_search"
+
 // Call is one tool use of a reply.
 type Call struct{ ID, Name, Args string }
 
