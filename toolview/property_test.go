@@ -21,6 +21,7 @@ var (
 	anyWord  = rapid.SampledFrom([]string{
 		"a0", "a1", "b0", "b1", "c0", "d__0", "d__1", "e0", "shared", "fam", "@A", "@B", "@C", "@D", "@E",
 		"Find", "Exec", "@SearchMiddleware", "*", "**", "nobody",
+		"a*", "?1", "[bc]*", "d__*", "d:zero", "d__zero__*", "d:*/0", "A0|B1|fam", "a0(x)", "fam(x*)|b0", "a1_alias", "lead",
 	})
 )
 
@@ -38,6 +39,12 @@ func drawTools(t *rapid.T, prefix string) []toolview.Tool {
 			x.Family = "fam"
 		}
 		x.Private = rapid.Bool().Draw(t, "private")
+		if prefix == "d__" {
+			x.Server, x.Leaf, x.Groups = "zero", n, []string{"d"}
+		}
+		if rapid.Bool().Draw(t, "lead") {
+			x.DeniedWith, x.AllowedWith = []string{"lead"}, []string{"a0"}
+		}
 		if rapid.IntRange(0, 4).Draw(t, "unsupported") == 0 {
 			x.Unsupported = "not now"
 		}
@@ -83,7 +90,20 @@ func drawLists(t *rapid.T) toolview.Lists {
 	for range rapid.IntRange(0, 2).Draw(t, "allow lists") {
 		l.Allow = append(l.Allow, sel(rapid.SliceOfN(anyWord, 0, 5).Draw(t, "allow")...))
 	}
+	for _, a := range l.Allow {
+		for i := range a {
+			a[i].Brings = rapid.Bool().Draw(t, "brings")
+		}
+	}
 	l.Deny = sel(rapid.SliceOfN(anyWord, 0, 3).Draw(t, "deny")...)
+	if rapid.IntRange(0, 3).Draw(t, "kinds") == 0 {
+		k := toolview.KindLists{Kind: rapid.SampledFrom([]toolview.Kind{toolview.Plain, toolview.Served, toolview.Skilled}).Draw(t, "kind")}
+		k.Deny = sel(rapid.SliceOfN(anyWord, 0, 2).Draw(t, "kind deny")...)
+		if rapid.Bool().Draw(t, "kind allows") {
+			k.Allow = sel(rapid.SliceOfN(anyWord, 0, 3).Draw(t, "kind allow")...)
+		}
+		l.Kinds = append(l.Kinds, k)
+	}
 	return l
 }
 
@@ -150,6 +170,61 @@ func TestDenyingMoreNeverShowsMore(t *testing.T) {
 	})
 }
 
+// An allow list intersects: a longer one may show more of what is there, never what another level keeps out.
+func TestAllowingMoreNeverShowsWhatAnotherLevelLacks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		parent := w.view(drawPolicy(t), nil)
+		base := drawPolicy(t)
+		list := rapid.SliceOfN(anyWord, 0, 4).Draw(t, "list")
+		longer := append(slices.Clone(list), rapid.SliceOfN(anyWord, 1, 3).Draw(t, "longer")...)
+		with := func(texts []string) map[string]string {
+			f, err := toolview.NewFrame(toolview.Lists{Allow: [][]toolview.Selector{sel(texts...)}})
+			require.NoError(t, err)
+			p := *base
+			p.Frames = append(slices.Clone(base.Frames), f)
+			return capabilities(w.view(&p, parent))
+		}
+		without, above := capabilities(w.view(base, parent)), capabilities(parent)
+		more := with(longer)
+		for name := range with(list) {
+			require.Contains(t, more, name, "adding an entry takes nothing away")
+		}
+		for name := range more {
+			require.Contains(t, without, name)
+			require.Contains(t, above, name)
+		}
+	})
+}
+
+// What an agent delegates is at most what is above it, and its own view is within its ceiling.
+func TestWhatIsLiftedIsWithinWhatIsAbove(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		above := w.view(drawPolicy(t), nil)
+		l := drawLists(t)
+		under := func(l toolview.Lists) map[string]string {
+			f, err := toolview.NewFrame(l)
+			require.NoError(t, err)
+			return capabilities(w.view(&toolview.Policy{Frames: []*toolview.Frame{f}}, above))
+		}
+		own := under(l)
+		lift := sel(rapid.SliceOfN(anyWord, 1, 3).Draw(t, "lift")...)
+		l.Lift = lift
+		ceiling, all := under(l), capabilities(above)
+		lifted := under(toolview.Lists{Allow: [][]toolview.Selector{lift}})
+		for name := range all {
+			_, is := ceiling[name]
+			_, mine := own[name]
+			_, through := lifted[name]
+			require.Equal(t, mine || through, is, "%s: own %v, lifted %v", name, mine, through)
+		}
+		for name := range ceiling {
+			require.Contains(t, all, name)
+		}
+	})
+}
+
 func TestOrderOfEntriesAndFramesNeverMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -160,6 +235,7 @@ func TestOrderOfEntriesAndFramesNeverMatters(t *testing.T) {
 				out.Allow = append(out.Allow, rapid.Permutation(list).Draw(t, "allow"))
 			}
 			out.Deny = rapid.Permutation(l.Deny).Draw(t, "deny")
+			out.Kinds = l.Kinds
 			return out
 		}
 		of := func(lists ...toolview.Lists) *toolview.View {
@@ -186,6 +262,7 @@ func TestEveryDeclaredToolIsVisibleOrHiddenWithAReason(t *testing.T) {
 		for e := range v.All() {
 			seen[e.Tool.Name]++
 			x := v.Explain(e.Tool.Name)
+			x.Limits = nil
 			require.Equal(t, toolview.Explanation{Name: e.Tool.Name, Owner: e.Owner, Visible: true, Deferred: e.Deferred}, x)
 		}
 		for _, x := range v.Hidden() {
