@@ -1,0 +1,79 @@
+package toolview_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/metaharness/peri/toolview"
+)
+
+// crowd is n tools of servers and owners, and lists that ask about every one of them in every way.
+func crowd(t testing.TB, n, selectors int) ([]toolview.Band, *toolview.Policy) {
+	var plain, mcp []toolview.Tool
+	for i := range n / 2 {
+		plain = append(plain, decl(toolview.Decl{Name: fmt.Sprintf("Tool%d", i), Aliases: []string{fmt.Sprintf("tool_%d", i)}, Family: "crowd", Groups: []string{"pi"}}))
+		mcp = append(mcp, served(fmt.Sprintf("mcp__s%d__t%d", i%20, i), fmt.Sprintf("s%d", i%20), fmt.Sprintf("t%d", i)))
+	}
+	var deny []string
+	for i := range selectors {
+		deny = append(deny, [...]string{
+			fmt.Sprintf("tool_%d", i*7), fmt.Sprintf("mcp__s%d", i), fmt.Sprintf("Gone%d*", i), fmt.Sprintf("mcp__s%d__x*", i), fmt.Sprintf("Tool%d(git *)", i),
+		}[i%5])
+	}
+	f := frame(t, toolview.Lists{Allow: [][]toolview.Selector{sel("crowd", "mcp")}, Deny: sel(deny...)})
+	bands := []toolview.Band{{Owner: "A", Set: toolview.MustSet(plain...)}, {Owner: "M", Set: toolview.MustSet(mcp...)}}
+	return bands, &toolview.Policy{Frames: []*toolview.Frame{f}}
+}
+
+func BenchmarkDeriveThousandToolsUnderFiftySelectors(b *testing.B) {
+	bands, p := crowd(b, 1000, 50)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = toolview.NewDeriver(bands, nil, nil).View(p, nil)
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	for name, p := range map[string]*toolview.Policy{
+		"unrestricted": free(), "another tool's scope": denying(b, "Read(x)"), "its own scope": denying(b, "Bash(curl *)"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			v := view(p, touchers()...)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = v.Call("1", "Bash", []byte(`{"command":"git log"}`))
+			}
+		})
+	}
+}
+
+// Twice the tools and twice the selectors that must be asked one by one cost about four times as much, no more.
+func TestDerivingIsLinearInToolsAndInSelectors(t *testing.T) {
+	run := func(n, selectors int) time.Duration {
+		bands, p := crowd(t, n, selectors)
+		best := time.Hour
+		for range 7 {
+			start := time.Now()
+			v := toolview.NewDeriver(bands, nil, nil).View(p, nil)
+			best = min(best, time.Since(start))
+			require.NotEmpty(t, v.Direct())
+		}
+		return best
+	}
+	small, large := run(1000, 50), run(8000, 50)
+	require.Less(t, large, 30*small, "1,000 tools took %s, 8,000 took %s", small, large)
+}
+
+func TestAScopeCostsOnlyTheCallsItIsAbout(t *testing.T) {
+	args := []byte(`{"command":"git log"}`)
+	count := func(p *toolview.Policy) float64 {
+		v := view(p, touchers()...)
+		return testing.AllocsPerRun(200, func() { _, _ = v.Call("1", "Bash", args) })
+	}
+	plain := count(free())
+	require.LessOrEqual(t, count(denying(t, "Read")), plain)
+	require.Greater(t, count(denying(t, "Bash(curl *)")), plain)
+}
