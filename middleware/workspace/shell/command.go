@@ -189,13 +189,24 @@ func (s *scan) shell(ws []word, forms []string, a around) {
 		s.part(toolview.Subject{Value: written(ws), Also: also(forms, "*"), Opaque: a.opaque})
 		s.touched(ws[1:], toolview.Subject{})
 	case a.stdin.fed && len(a.stdin.texts) > 0 && exact(ws):
-		s.part(toolview.Subject{Value: written(ws), Also: forms, ReadOnly: !a.opaque, Opaque: a.opaque})
+		s.part(toolview.Subject{Value: written(ws) + fed(a.stdin.texts), Also: forms, ReadOnly: !a.opaque, Opaque: a.opaque})
 		for _, t := range a.stdin.texts {
 			s.line(t, a.depth+1)
 		}
 	default:
 		s.part(toolview.Subject{Value: written(ws), Also: also(forms, "*"), Opaque: true})
 	}
+}
+
+// fed writes what a shell reads on its own line, so that the part says all of itself.
+func fed(texts []string) string {
+	var b strings.Builder
+	for _, t := range texts {
+		if q, err := syntax.Quote(t, syntax.LangBash); err == nil {
+			b.WriteString(" <<< " + q)
+		}
+	}
+	return b.String()
 }
 
 // inlineShell follows `sh -c TEXT`.

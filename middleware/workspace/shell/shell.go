@@ -25,10 +25,11 @@ const (
 // Subjects are what a command line touches: one Command for each simple command in it, and the Paths that it names.
 // dir is the folder in which it starts, as the model wrote it; "" = the project's root. Paths are joined to it.
 func Subjects(line, dir string) []toolview.Subject {
-	s := &scan{whole: line, dirs: []string{dir}}
+	s := &scan{whole: line, dirs: []string{""}}
 	if dir != "" {
 		s.moved = true
 		s.path(dir, toolview.Subject{ReadOnly: true, Within: true})
+		s.dirs[0] = dir
 	}
 	if len(line) > mostText {
 		s.opaque(line[:200] + "…")
@@ -44,12 +45,12 @@ func Subjects(line, dir string) []toolview.Subject {
 
 // scan is one command line on its way to subjects.
 type scan struct {
-	whole  string
-	out    []toolview.Subject
-	parts  int
-	dirs   []string // where relative paths may start: the first folder and those that a cd may have led to
-	moved  bool     // there was a cd: where commands run is not the project's root
-	lost   bool     // a cd led where nobody can tell
+	whole string
+	out   []toolview.Subject
+	parts int
+	dirs  []string // where relative paths may start: the first folder and those that a cd may have led to
+	moved bool     // there was a cd: where commands run is not the project's root
+	lost  bool     // a cd led where nobody can tell
 }
 
 // part adds a simple command. The first one also stands for the whole line, which restricting rules may name.

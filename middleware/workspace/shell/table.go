@@ -34,7 +34,7 @@ type harmless struct {
 var harmlessTable = sync.OnceValue(func() map[string]harmless {
 	out := map[string]harmless{}
 	for _, line := range entries(readOnlyText) {
-		name, options, _ := strings.Cut(line, ":")
+		name, options, _ := strings.Cut(line, ": ")
 		h := harmless{flags: map[string]bool{}, valued: map[string]bool{}, most: -1}
 		for _, o := range strings.Fields(options) {
 			switch {
@@ -135,7 +135,9 @@ func tests(ws []word) bool {
 			return false
 		}
 	}
-	literal := func(i int) bool { return ws[i].exact && len(ws[i].value) > 0 && strings.ContainsAny(ws[i].value[:1], "-=!<>") }
+	literal := func(i int) bool {
+		return ws[i].exact && len(ws[i].value) > 0 && strings.ContainsAny(ws[i].value[:1], "-=!<>")
+	}
 	switch len(ws) {
 	case 0, 1:
 		return true

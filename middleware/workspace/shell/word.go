@@ -69,6 +69,9 @@ func copied(w *syntax.Word) *syntax.Word {
 
 // read takes the quotes off a word.
 func read(w *syntax.Word, text string) word {
+	if w.Lit() == "[" { // a command's name, and the beginning of no set
+		return word{text: "[", value: "[", exact: true, glob: "[", safe: true}
+	}
 	r := reader{exact: true, vanishes: len(w.Parts) > 0}
 	for _, p := range w.Parts {
 		r.part(p, false)

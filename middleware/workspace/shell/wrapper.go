@@ -158,7 +158,7 @@ func (w wrapper) option(ws []word, i int) (last int, line *word, ok bool) {
 		return i, nil, w.valued[name] || w.flags[name]
 	}
 	switch {
-	case w.flags[v] || w.flags["-#"] && strings.Trim(v, "-0123456789") == "":
+	case w.flags[v] || w.flags["@num"] && strings.Trim(v, "-0123456789") == "":
 		return i, nil, true
 	case w.valued[v] && i+1 < len(ws):
 		return i + 1, nil, true
