@@ -35,22 +35,21 @@ func (g *gate) verdict(c *toolview.Call) middleware.Verdict {
 func (g *gate) weigh(c *toolview.Call, explain bool) (middleware.Verdict, []Part) {
 	subjects, err := touches(c)
 	bypass := g.strictest(Mode.guarded) == middleware.Allow
-	if v, decided := g.restricted(c, subjects, err); decided && v.Decision == middleware.Deny && !explain {
-		return v, nil
-	} else if decided {
-		return v, g.parts(c, subjects, explain)
+	by, sure := g.restricted(c, subjects, err)
+	if sure {
+		return by, g.parts(c, subjects, explain)
 	}
 	if err != nil && !bypass {
 		return middleware.Verdict{Reason: fmt.Sprintf("what the call touches cannot be told: %v", err)}, nil
 	}
 	v := g.permitted(c, subjects)
-	if bypass {
-		return v, g.parts(c, subjects, explain)
-	}
-	if at, ok := g.guards(subjects); ok {
+	if at, ok := g.guards(subjects); ok && !bypass {
 		if d := g.strictest(Mode.guarded); d < v.Decision || d == middleware.Ask && v.Decision == middleware.Ask {
 			v = middleware.Verdict{Decision: d, Reason: at + " decides what sessions here may do, or what runs in them"}
 		}
+	}
+	if by.Decision < v.Decision || by.Decision == middleware.Ask && v.Decision == middleware.Ask {
+		v = by
 	}
 	return v, g.parts(c, subjects, explain)
 }
@@ -64,29 +63,35 @@ func touches(c *toolview.Call) ([]toolview.Subject, error) {
 	return c.Subjects()
 }
 
-// restricted asks the deny and ask rules, in every mode.
-func (g *gate) restricted(c *toolview.Call, subjects []toolview.Subject, untold error) (middleware.Verdict, bool) {
-	deny, asked := g.first(g.deny, c, subjects, untold)
+// restricted asks the deny and ask rules, and agents' rulesets, in every mode. sure says that the verdict stands: what a
+// rule only could cover is asked about unless something else denies it.
+func (g *gate) restricted(c *toolview.Call, subjects []toolview.Subject, untold error) (v middleware.Verdict, sure bool) {
+	deny, denied := g.first(g.deny, c, subjects, untold)
 	if deny == toolview.Meets {
-		return ruled(middleware.Deny, asked, "a deny rule covers it"), true
+		return ruled(middleware.Deny, denied, "a deny rule covers it"), true
 	}
-	maybe := asked
-	ask, by := g.first(g.ask, c, subjects, untold)
+	v, sure = g.byRuleset(c)
+	if v.Decision == middleware.Deny {
+		return v, true
+	}
+	ask, asked := g.first(g.ask, c, subjects, untold)
 	switch {
 	case ask == toolview.Meets:
-		return ruled(middleware.Ask, by, "an ask rule covers it"), true
+		return ruled(middleware.Ask, asked, "an ask rule covers it"), true
+	case sure:
+		return v, true
 	case deny == toolview.MayMeet:
-		return ruled(middleware.Ask, maybe, "what it does is decided only when it runs, and a deny rule could cover it"), true
+		return ruled(middleware.Ask, denied, "what it does is decided only when it runs, and a deny rule could cover it"), false
 	case ask == toolview.MayMeet:
-		return ruled(middleware.Ask, by, "what it does is decided only when it runs, and an ask rule could cover it"), true
+		return ruled(middleware.Ask, asked, "what it does is decided only when it runs, and an ask rule could cover it"), false
 	}
-	return g.byRuleset(c)
+	return v, false
 }
 
 // byRuleset is what agents' own rulesets restrict. What they allow opens nothing.
 func (g *gate) byRuleset(c *toolview.Call) (middleware.Verdict, bool) {
 	if len(g.rulesets) == 0 {
-		return middleware.Verdict{}, false
+		return middleware.Verdict{Decision: middleware.Pass}, false
 	}
 	decided := map[toolview.Action]middleware.Decision{toolview.ActionDeny: middleware.Deny, toolview.ActionAsk: middleware.Ask}
 	out := middleware.Verdict{Decision: middleware.Pass}

@@ -24,9 +24,9 @@ func (g *gate) parts(c *toolview.Call, subjects []toolview.Subject, explain bool
 	var out []Part
 	for _, s := range subjects {
 		one := []toolview.Subject{s}
-		v, decided := g.restricted(c, one, nil)
+		v, sure := g.restricted(c, one, nil)
 		switch {
-		case decided:
+		case sure || v.Decision < middleware.Pass:
 		case commands && judged(s):
 			v = g.part(c, s)
 		case commands:
