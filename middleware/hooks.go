@@ -20,6 +20,8 @@ type owned[F any] struct {
 type hooks struct {
 	gates      []owned[func(context.Context, []*toolview.Call, []Verdict)]
 	rewrites   []owned[func(context.Context, []*toolview.Call, []Verdict)]
+	asked      []owned[func(context.Context, *toolview.Call, Verdict) Verdict]
+	batches    []owned[func(context.Context, *Step, []*message.Use, []*message.Result)]
 	approved   []owned[func(context.Context, *toolview.Call, Verdict, string) error]
 	models     []owned[func(ModelFunc) ModelFunc]
 	starts     []owned[func(context.Context) error]
@@ -62,6 +64,8 @@ func (c *Chain) compile(parent *Chain) error {
 		if !l.on() {
 			continue
 		}
+		h.asked = with(h.asked, l.Name, k.Asked != nil, k.Asked)
+		h.batches = with(h.batches, l.Name, k.Batch != nil, k.Batch)
 		h.approved = with(h.approved, l.Name, k.Approved != nil, k.Approved)
 		h.models = with(h.models, l.Name, k.WrapModel != nil, k.WrapModel)
 		tools = with(tools, l.Name, k.WrapTool != nil, k.WrapTool)
@@ -173,6 +177,14 @@ func (c *Chain) result(ctx context.Context, h *owned[func(context.Context, *tool
 func (c *Chain) recovered(owner, hook string) {
 	if p := recover(); p != nil {
 		c.report(Fault{owner, hook, fmt.Errorf("panic: %v", p)})
+	}
+}
+
+// Batch tells the observers that every call of a step has its result.
+func (c *Chain) Batch(ctx context.Context, s *Step, uses []*message.Use, results []*message.Result) {
+	for i := range c.hooks.batches {
+		h := &c.hooks.batches[i]
+		c.report(contain(h.owner, "batch", func() error { h.f(ctx, s, uses, results); return nil }))
 	}
 }
 

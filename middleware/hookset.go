@@ -13,6 +13,7 @@ func (h *Hooks) Set() []HookInfo {
 	}
 	add(h.Gate != nil, "gate", "PreToolUse")
 	add(h.Rewrite != nil, "rewrite", "PreToolUse")
+	add(h.Asked != nil, "asked", "PermissionRequest")
 	add(h.Approved != nil, "approved", "PermissionRequest")
 	add(h.WrapModel != nil, "wrap_model", "ModelRequest")
 	add(h.WrapTool != nil, "wrap_tool", "ToolUse")
@@ -21,6 +22,7 @@ func (h *Hooks) Set() []HookInfo {
 	add(h.Input != nil, "input", "UserPromptSubmit")
 	add(h.Reply != nil, "reply", "ModelReply")
 	add(h.Result != nil, "result", "PostToolUse")
+	add(h.Batch != nil, "batch", "PostToolBatch")
 	add(h.Stop != nil, "stop", "Stop")
 	add(h.History != nil, "history", "ModelRequest")
 	return out

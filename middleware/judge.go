@@ -48,9 +48,54 @@ func (j *Judge) Close() {
 // changed. It puts rewritten calls into calls and the joined verdicts into out, which has the same length.
 func (j *Judge) Calls(ctx context.Context, calls []*toolview.Call, out []Verdict) {
 	j.gates(ctx, calls, out)
-	if len(j.chain.hooks.rewrites) == 0 {
+	if len(j.chain.hooks.rewrites) > 0 {
+		j.rewritten(ctx, calls, out)
+	}
+	if len(j.chain.hooks.asked) == 0 {
 		return
 	}
+	for i := range calls {
+		for k := range j.chain.hooks.asked {
+			if out[i].Decision == Ask {
+				j.asked(ctx, &j.chain.hooks.asked[k], &calls[i], &out[i])
+			}
+		}
+	}
+}
+
+// asked lets one hook answer in the place of the person who would be asked.
+func (j *Judge) asked(ctx context.Context, h *owned[func(context.Context, *toolview.Call, Verdict) Verdict], call **toolview.Call, out *Verdict) {
+	var v Verdict
+	err := contain(h.owner, "asked", func() error { v = h.f(ctx, *call, *out); return nil })
+	j.chain.report(err)
+	if v = silence(h.owner, v); err != nil {
+		v = Verdict{Reason: h.owner + " failed to judge the call"}
+	}
+	if v.Decision != Deny && v.Args != nil {
+		changed, bad := (*call).With(v.Args)
+		if bad != nil {
+			*out = Verdict{Reason: h.owner + " rewrote the call: " + bad.Text()}
+			return
+		}
+		fresh := []Verdict{{}}
+		j.gates(ctx, []*toolview.Call{changed}, fresh)
+		// Somebody asked about the call as it was: no gate's allow of the new one takes that back.
+		*call, out.Grants = changed, fresh[0].Grants
+		if fresh[0].Decision <= Ask {
+			*out = join(*out, fresh[0])
+		}
+	}
+	switch {
+	case v.Decision == Deny:
+		v.Args = nil
+		*out = v
+	case v.Decision == Allow && out.Decision == Ask && out.Mode:
+		out.Decision = Allow
+	}
+}
+
+// rewritten lets the rewriters see the calls, and the gates those that changed.
+func (j *Judge) rewritten(ctx context.Context, calls []*toolview.Call, out []Verdict) {
 	before := append([]*toolview.Call(nil), calls...)
 	said := make([]Verdict, len(calls))
 	for i := range said {

@@ -82,6 +82,10 @@ type Hooks struct {
 	// set new arguments, deny, ask, or allow what a mode alone asked about. out arrives all Deny here too: Pass leaves
 	// a call as it is.
 	Rewrite func(ctx context.Context, calls []*toolview.Call, out []Verdict)
+	// Asked runs once for a call that a person is about to be asked about, v being the verdict that asks. It may deny, or
+	// allow what a mode alone asks about, in that person's place, also with other arguments, which are judged first; Pass
+	// leaves it to the person. It runs where Rewrite does; a panic denies.
+	Asked func(ctx context.Context, call *toolview.Call, v Verdict) Verdict
 	// Approved learns that a person approved a call for longer than this once: v is the verdict that asked, with the
 	// rules that it said it would grant, and scope how long. An error is reported; the call runs all the same.
 	Approved func(ctx context.Context, call *toolview.Call, v Verdict, scope string) error
@@ -99,6 +103,8 @@ type Hooks struct {
 	// once.
 	Reply  func(context.Context, *Step, *message.Message)
 	Result func(context.Context, *toolview.Call, *message.Result)
+	// Batch observes that every call of a step has its result, uses and results being of the same length.
+	Batch func(ctx context.Context, s *Step, uses []*message.Use, results []*message.Result)
 	// Stop runs when a turn would end; a text that it returns continues the turn as the user's.
 	Stop func(context.Context, *Step) (string, error)
 	// History may replace what the model is sent of the conversation. One owner of a chain may have it.

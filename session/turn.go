@@ -193,6 +193,7 @@ func (rt *local) End(_ int, results []*message.Result) (bool, error) {
 	s := rt.s
 	if len(results) > 0 {
 		rt.complete(results)
+		s.chain.Batch(rt.ctx, &rt.step, rt.pending, results)
 		rt.append(transcript(results))
 		rt.pending = nil
 		return true, rt.Err()
