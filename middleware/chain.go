@@ -264,6 +264,18 @@ func (c *Chain) Agent(name string, paused map[string]bool) (toolview.Spawn, bool
 	return toolview.Spawn{}, false
 }
 
+// Starter is who starts agents for others: the first in the chain.
+func (c *Chain) Starter(paused map[string]bool) (Starter, bool) {
+	for i := range c.links {
+		if l := &c.links[i]; l.on() && !paused[l.Name] && l.Instance.Agents != nil {
+			if s, ok := l.Instance.Agents.(Starter); ok {
+				return s, true
+			}
+		}
+	}
+	return nil, false
+}
+
 // Route finds a slash command by its name, or by `owner:name`, which nobody else's name can take. Of two owners the
 // earlier in the chain has the bare name. A paused or unsupported owner's routes are not there.
 func (c *Chain) Route(name string, paused map[string]bool) (owner string, r Route, ok bool) {

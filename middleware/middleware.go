@@ -119,6 +119,13 @@ type Agents interface {
 	List() []AgentInfo
 }
 
+// Starter is an Agents whose owner has a tool that starts agents. Start is the call of it that a task stands for, so
+// that there is one way to start an agent, under the rules of that tool, whoever asks for it.
+type Starter interface {
+	Agents
+	Start(toolview.Task) (toolview.Inner, error)
+}
+
 // AgentInfo is one entry of a roster.
 type AgentInfo struct {
 	Name   string   `json:"name"`

@@ -112,6 +112,23 @@ func (rt *local) Ask(_ *Ready, q toolview.Question) (toolview.Answer, error) {
 	return answer, err
 }
 
+// Starts asks the owner of the agents for its calls.
+func (rt *local) Starts(tasks []toolview.Task) ([]toolview.Inner, error) {
+	_, _, policy := rt.s.snapshot()
+	starter, ok := rt.s.chain.Starter(policy.Paused)
+	if !ok {
+		return nil, errors.New("nothing in this session starts agents")
+	}
+	out := make([]toolview.Inner, len(tasks))
+	for i, t := range tasks {
+		var err error
+		if out[i], err = starter.Start(t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Tool runs a leaf through the chain's wrappers.
 func (rt *local) Tool(_ *Step, r *Ready) (*message.Result, error) {
 	c, err := rt.callOf(r)

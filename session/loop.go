@@ -135,6 +135,18 @@ func (h *host) Dispatch(inner []toolview.Inner) []*message.Result {
 	return calls(h.rt, h.step, h.by, uses)
 }
 
+func (h *host) Delegate(tasks []toolview.Task) []*message.Result {
+	inner, err := h.rt.Starts(tasks)
+	if err == nil {
+		return h.Dispatch(inner)
+	}
+	results := make([]*message.Result, len(tasks))
+	for i := range results {
+		results[i] = message.Fail("Not started: " + err.Error() + ".")
+	}
+	return results
+}
+
 func (h *host) Spawn(s toolview.Spawn) (*message.Result, error) { return h.rt.Child(h.by, s) }
 
 func (h *host) Ask(q toolview.Question) (toolview.Answer, error) { return h.rt.Ask(h.by, q) }

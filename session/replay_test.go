@@ -130,6 +130,10 @@ func (r *taped) Flow(s *session.Step, q *session.Ready, h toolview.Host) (*messa
 	return through(r, "flow", func() (*message.Result, error) { return r.Runtime.Flow(s, q, h) })
 }
 
+func (r *taped) Starts(tasks []toolview.Task) ([]toolview.Inner, error) {
+	return through(r, "starts", func() ([]toolview.Inner, error) { return r.Runtime.Starts(tasks) })
+}
+
 func (r *taped) Child(q *session.Ready, sp toolview.Spawn) (*message.Result, error) {
 	return through(r, "child", func() (*message.Result, error) { return r.Runtime.Child(q, sp) })
 }

@@ -26,6 +26,8 @@ type Runtime interface {
 	Decide(asks []*Ready) ([]Approval, error)
 	// Ask puts a flow's question to a person.
 	Ask(*Ready, toolview.Question) (toolview.Answer, error)
+	// Starts are the calls by which tasks are handed to agents.
+	Starts([]toolview.Task) ([]toolview.Inner, error)
 	// Tool runs a leaf, Flow a tool that works through its host, Child a child session.
 	Tool(*Step, *Ready) (*message.Result, error)
 	Flow(*Step, *Ready, toolview.Host) (*message.Result, error)

@@ -71,6 +71,8 @@ func (h *host) Spawn(s toolview.Spawn) (*message.Result, error) {
 	return r, nil
 }
 
+func (h *host) Delegate([]toolview.Task) []*message.Result { return nil }
+
 func (h *host) Ask(toolview.Question) (toolview.Answer, error) {
 	return toolview.Answer{}, toolview.ErrNoAsker
 }

@@ -2,6 +2,14 @@ package toolview
 
 import "github.com/metaharness/peri/meta"
 
+// Task is a piece of work for an agent.
+type Task struct {
+	// Agent is the agent's name; "" = a fork.
+	Agent       string `json:"agent,omitempty"`
+	Prompt      string `json:"prompt"`
+	Description string `json:"description,omitempty"`
+}
+
 // Spawn describes a child session in plain data.
 type Spawn struct {
 	// Agent is the child's name; a fork has none.

@@ -108,6 +108,9 @@ func (e Effects) String() string { return strings.Join(e.Words(), " ") }
 type Host interface {
 	// Dispatch makes inner calls, each judged under its own name, and returns one result for each, in order.
 	Dispatch([]Inner) []*message.Result
+	// Delegate starts agents beside each other and returns one result for each, in order. Each start is a call of the
+	// tool by which the session starts agents, and is judged as one.
+	Delegate([]Task) []*message.Result
 	// Spawn runs, continues or collects a child session.
 	Spawn(Spawn) (*message.Result, error)
 	// Ask puts questions to a person; without one it returns ErrNoAsker.
