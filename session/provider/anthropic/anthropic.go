@@ -28,6 +28,8 @@ const Prefix = "anthropic/"
 // shows no key.
 type Options struct {
 	Key string `json:"-"`
+	// KeyEnv is the variable that a missing key is to be set in, for the error that says so; "" = ANTHROPIC_API_KEY.
+	KeyEnv string
 	// BaseURL is a server that speaks the API; "" = Anthropic's own.
 	BaseURL string
 	// Version is the API's version; "" = the SDK's for Anthropic itself, and 2023-06-01 for a server of one's own.
@@ -81,6 +83,9 @@ func New(o Options) (*Provider, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
+	if o.KeyEnv == "" {
+		o.KeyEnv = "ANTHROPIC_API_KEY"
+	}
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = 32000
 	}
@@ -118,7 +123,7 @@ func (p *Provider) Models(name string) (middleware.ModelFunc, error) {
 	case id == "":
 		return nil, fmt.Errorf("anthropic: %q names no model: write %sMODEL", name, Prefix)
 	case p.opt.Key == "":
-		return nil, errors.New("anthropic: there is no key: set ANTHROPIC_API_KEY")
+		return nil, fmt.Errorf("anthropic: there is no key: set %s", p.opt.KeyEnv)
 	}
 	m := &model{Provider: p, id: id}
 	return m.answer, nil

@@ -15,9 +15,13 @@ import (
 )
 
 func TestNamesThatMakeNoModelSayWhatIsThere(t *testing.T) {
-	var f models.Factory
+	f := models.Factory{Env: func(string) string { return "" }}
 	for name, want := range map[string]string{
-		"anthropic/some-model": "no adapter for anthropic/some-model in this build: write offline or script:FILE",
+		"elsewhere/some-model": "no adapter for elsewhere/some-model in this build: write offline, script:FILE, or anthropic/MODEL",
+		"anthropic/claude":     "set ANTHROPIC_API_KEY",
+		"openai/gpt":           "set OPENAI_API_KEY",
+		"openai-compatible/x":  "set providers.openai-compatible.base_url in your settings, or OPENAI_BASE_URL",
+		"ollama/":              "names no model",
 		"script:":              "names no file",
 		"script:absent.yaml":   "absent.yaml",
 		"Offline":              "no adapter for Offline",
@@ -25,7 +29,7 @@ func TestNamesThatMakeNoModelSayWhatIsThere(t *testing.T) {
 		_, err := f.Models(name)
 		require.ErrorContains(t, err, want)
 	}
-	for _, name := range []string{"", "offline"} {
+	for _, name := range []string{"", "offline", "ollama/llama"} {
 		m, err := f.Models(name)
 		require.NoError(t, err)
 		require.NotNil(t, m)
