@@ -1,0 +1,296 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/prompt"
+	"github.com/metaharness/peri/toolview"
+)
+
+// state is the hooks at work in one session. A child has one of its own, which shares what is the whole session's.
+type state struct {
+	root, mode string
+	session    string // of the main session
+	agent      middleware.Agent
+	agentID    string // the child's own session; "" = the main one
+	resumed    bool
+	hooks      map[string][]compiled // by event, in order
+	shared     *shared
+	notice     func(string)
+	web        *http.Client
+
+	mu      sync.Mutex
+	halted  string   // why nothing runs until the next prompt; "" = it does
+	context []string // what hooks had to say to the model, until it is told
+	stopped bool     // a stop hook made the turn go on
+}
+
+// shared is what a session and its children have together.
+type shared struct {
+	ctx    context.Context // ends when the session closes
+	cancel context.CancelFunc
+	async  sync.WaitGroup
+
+	mu   sync.Mutex
+	done map[int]bool // hooks that run once and have
+}
+
+func newState(env middleware.Env, mode string, hooks []compiled) *state {
+	s := &state{
+		root: env.Project.Root, mode: mode, session: env.Session, resumed: env.Resumed, hooks: map[string][]compiled{},
+		shared: &shared{done: map[int]bool{}}, notice: env.Notice,
+		web: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	s.shared.ctx, s.shared.cancel = context.WithCancel(context.Background())
+	for _, h := range hooks {
+		s.hooks[h.Event] = append(s.hooks[h.Event], h)
+	}
+	return s
+}
+
+// child is the same hooks in a child session.
+func (s *state) child(env middleware.Env) *state {
+	c := &state{
+		root: s.root, mode: s.mode, session: s.session, hooks: s.hooks, shared: s.shared, notice: s.notice, web: s.web,
+		agent: env.Agent, agentID: env.Session,
+	}
+	if env.Agent.Mode != "" {
+		c.mode = env.Agent.Mode
+	}
+	if env.Notice != nil {
+		c.notice = env.Notice
+	}
+	return c
+}
+
+// named reports whether this is an agent that was given a task: its prompts are no user's.
+func (s *state) named() bool { return s.agent.Depth > 0 && !s.agent.Fork }
+
+// instance sets the hooks that something is configured for, and always the gate.
+func (s *state) instance() *middleware.Instance {
+	in := &middleware.Instance{
+		Child: func(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
+			c := s.child(env).instance()
+			c.Close = nil
+			return c, nil
+		},
+		Close: s.close,
+	}
+	k := &in.Hooks
+	k.Gate = s.gate
+	if s.any(PreToolUse) {
+		k.Rewrite = s.preToolUse
+	}
+	if s.any(PermissionRequest, Notification) {
+		k.Asked = s.asked
+	}
+	if s.any(PostToolUse, PostToolUseFailure) {
+		k.WrapTool, k.Result = s.wrapTool, s.flowed
+	}
+	if s.any(PostToolBatch) {
+		k.Batch = s.batch
+	}
+	if s.any(SessionStart, SubagentStart) {
+		k.Start = s.start
+	}
+	if s.any(SessionEnd) && !s.named() && !s.agent.Fork {
+		k.End = s.end
+	}
+	k.Input = s.input
+	if s.any(Stop, SubagentStop) {
+		k.Stop = s.stop
+	}
+	if len(s.hooks) > 0 {
+		in.Contribute = s.contribute
+	}
+	return in
+}
+
+func (s *state) any(events ...string) bool {
+	for _, e := range events {
+		if len(s.hooks[e]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// close ends what still runs in the background.
+func (s *state) close(ctx context.Context) error {
+	s.shared.cancel()
+	ended := make(chan struct{})
+	go func() { s.shared.async.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("hook: background hooks: %w", ctx.Err())
+	}
+}
+
+// due are the hooks of an event that are about one of the words, in order. Those that run once are due once.
+func (s *state) due(event string, words ...string) []*compiled {
+	list := s.hooks[event]
+	var out []*compiled
+	for i := range list {
+		h := &list[i]
+		if !h.matches(words...) || h.Once && !s.first(h) {
+			continue
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func (s *state) first(h *compiled) bool {
+	s.shared.mu.Lock()
+	defer s.shared.mu.Unlock()
+	if s.shared.done[h.index] {
+		return false
+	}
+	s.shared.done[h.index] = true
+	return true
+}
+
+// payload is what hooks of an event are told.
+func (s *state) payload(event string, more map[string]any) []byte {
+	m := map[string]any{
+		"session_id": s.session, "transcript_path": "", "cwd": s.root,
+		"permission_mode": orElse(s.mode, "default"), "hook_event_name": event,
+	}
+	if s.agentID != "" {
+		m["agent_id"] = s.agentID
+		m["agent_type"] = orElse(s.agent.Name, "fork")
+	}
+	for k, v := range more {
+		m[k] = v
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		// Every value is text, a number or JSON that was checked.
+		panic(fmt.Sprintf("hook: payload of %s: %v", event, err))
+	}
+	return b
+}
+
+// tell runs one hook, or starts it when it is not waited for.
+func (s *state) tell(ctx context.Context, h *compiled, payload []byte) (said, error) {
+	if !h.Async {
+		out, err := s.run(ctx, h, payload)
+		if out.message != "" {
+			s.say(out.message)
+		}
+		return out, err
+	}
+	s.shared.mu.Lock()
+	closed := s.shared.ctx.Err() != nil
+	if !closed {
+		s.shared.async.Add(1)
+	}
+	s.shared.mu.Unlock()
+	if closed {
+		return said{}, nil
+	}
+	go func() {
+		defer s.shared.async.Done()
+		if _, err := s.run(s.shared.ctx, h, payload); err != nil && s.shared.ctx.Err() == nil {
+			s.failed(h, err)
+		}
+	}()
+	return said{}, nil
+}
+
+// observe runs the hooks of an event that decide nothing, and returns what they had to say.
+func (s *state) observe(ctx context.Context, event string, words []string, more map[string]any) (all []said) {
+	due := s.due(event, words...)
+	if len(due) == 0 {
+		return nil
+	}
+	payload := s.payload(event, more)
+	for _, h := range due {
+		out, err := s.tell(ctx, h, payload)
+		var blocked errBlocked
+		switch {
+		case asBlocked(err, &blocked):
+			out = said{verdict: deny, reason: blocked.reason}
+		case err != nil:
+			s.failed(h, err)
+			continue
+		}
+		if out.halt {
+			s.halt(out.reason)
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+func (s *state) failed(h *compiled, err error) {
+	s.say(fmt.Sprintf("the %s hook at %s %v", h.Event, place(h), err))
+}
+
+func place(h *compiled) string {
+	if h.Origin.File == "" && h.Origin.Layer == "" {
+		return "number " + fmt.Sprint(h.index+1)
+	}
+	return h.Origin.String()
+}
+
+func (s *state) say(text string) {
+	if s.notice != nil {
+		s.notice(text)
+	}
+}
+
+// halt keeps everything from running until the next prompt.
+func (s *state) halt(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.halted = orElse(reason, "a hook stopped it")
+}
+
+// note keeps what a hook says to the model until the next request.
+func (s *state) note(text string) {
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.context = append(s.context, text)
+}
+
+func (s *state) notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.context
+	s.context = nil
+	return out
+}
+
+// contribute tells the model what hooks had to say about calls that have their result already.
+func (s *state) contribute(_ context.Context, _ *middleware.Step, tail *prompt.Tail) error {
+	for _, text := range s.notes() {
+		tail.Add("A hook of the user's says: " + text)
+	}
+	return nil
+}
+
+// gate denies what a hook stopped.
+func (s *state) gate(_ context.Context, calls []*toolview.Call, out []middleware.Verdict) {
+	s.mu.Lock()
+	why := s.halted
+	s.mu.Unlock()
+	v := middleware.Verdict{Decision: middleware.Pass}
+	if why != "" {
+		v = middleware.Verdict{Decision: middleware.Deny, Reason: "a hook stopped this turn: " + why, Rule: "hook"}
+	}
+	for i := range calls {
+		out[i] = v
+	}
+}
