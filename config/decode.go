@@ -13,9 +13,10 @@ func settings(merged *value) Settings {
 	perms, tools, skills := r.at("permissions"), r.at("tools"), r.at("skills")
 	workspace, web, sub, compact := r.at("workspace"), r.at("web"), r.at("subagents"), r.at("compact")
 	return Settings{
-		Model:    read[string](r.at("model")),
-		Language: read[string](r.at("language")),
-		Persona:  read[string](r.at("persona")),
+		Model:     read[string](r.at("model")),
+		Language:  read[string](r.at("language")),
+		Persona:   read[string](r.at("persona")),
+		Providers: providers(r.at("providers")),
 		Permissions: Permissions{
 			Mode:  read[string](perms.at("mode")),
 			Allow: perms.at("allow").items(),
@@ -223,6 +224,7 @@ func hook(event, matcher string, p place) Hook {
 		Headers: p.at("headers").pairs(),
 		Timeout: read[float64](p.at("timeout")).V,
 		Async:   read[bool](p.at("async")).V,
+		Once:    read[bool](p.at("once")).V,
 		Status:  read[string](p.at("statusMessage")).V,
 		Origin:  p.key,
 	}

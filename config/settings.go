@@ -26,6 +26,7 @@ type Pair struct {
 // allows nothing. Entries with names are sorted by name.
 type Settings struct {
 	Model, Language, Persona Value[string]
+	Providers                []Provider
 	Permissions              Permissions
 	Tools                    Tools
 	Skills                   Skills
@@ -68,7 +69,7 @@ type Hook struct {
 	Type, Command, URL, Prompt string
 	Headers                    []Pair
 	Timeout                    float64
-	Async                      bool
+	Async, Once                bool
 	Status                     string
 	Origin                     meta.Origin
 }

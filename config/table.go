@@ -114,6 +114,7 @@ var tree = group(
 	"Settings of peri.",
 	named{"meta", entries("Which middlewares, segment overrides and policies hold: name to true or false.", node{kinds: boolean, nullMsg: nullBool})},
 	named{"model", node{kinds: text, filled: true, def: "offline", doc: "vendor/name, offline, or script:FILE."}},
+	named{"providers", providersNode},
 	named{"language", word(harmless, "The language to answer in.")},
 	named{"persona", word(harmless, "Who the agent is.")},
 	named{"permissions", permissionsNode},
@@ -180,6 +181,7 @@ var hookNode = group(
 	named{"prompt", word(risky, "type prompt: what to ask the model.")},
 	named{"timeout", node{kinds: number, min: 0.001, max: 86400, doc: "Seconds."}},
 	named{"async", node{kinds: boolean, doc: "Do not wait for it."}},
+	named{"once", node{kinds: boolean, doc: "Only for the first such event of a session."}},
 	named{"statusMessage", word(harmless, "Shown while it runs.")},
 )
 
@@ -190,7 +192,7 @@ var matcherNode = group(
 )
 
 var hooksNode = hookEvents(
-	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied", "Notification",
+	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PermissionRequest", "PermissionDenied", "Notification",
 	"UserPromptSubmit", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
 	"PreCompact", "PostCompact",
 )
