@@ -17,7 +17,6 @@ func settings(merged *value) Settings {
 		Language:  read[string](r.at("language")),
 		Persona:   read[string](r.at("persona")),
 		Providers: providers(r.at("providers")),
-		Providers: providers(r.at("providers")),
 		Permissions: Permissions{
 			Mode:  read[string](perms.at("mode")),
 			Allow: perms.at("allow").items(),

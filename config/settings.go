@@ -27,7 +27,6 @@ type Pair struct {
 type Settings struct {
 	Model, Language, Persona Value[string]
 	Providers                []Provider
-	Providers                []Provider
 	Permissions              Permissions
 	Tools                    Tools
 	Skills                   Skills

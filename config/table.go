@@ -115,7 +115,6 @@ var tree = group(
 	named{"meta", entries("Which middlewares, segment overrides and policies hold: name to true or false.", node{kinds: boolean, nullMsg: nullBool})},
 	named{"model", node{kinds: text, filled: true, def: "offline", doc: "vendor/name, offline, or script:FILE."}},
 	named{"providers", providersNode},
-	named{"providers", providersNode},
 	named{"language", word(harmless, "The language to answer in.")},
 	named{"persona", word(harmless, "Who the agent is.")},
 	named{"permissions", permissionsNode},
