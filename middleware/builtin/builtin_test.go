@@ -142,7 +142,6 @@ compact: {budget: 0.5, auto: false}
 agents: {explore: {isolation: worktree}}
 `})
 	home := write(t, map[string]string{"settings.yaml": `
-hooks: {Stop: [{hooks: [{command: "true"}]}]}
 mcp: {servers: {a: {command: a}}}
 openapi: {sources: {b: {document: b.yaml}}}
 lsp: {servers: {go: {command: gopls}}}
@@ -155,7 +154,7 @@ lsp: {servers: {go: {command: gopls}}}
 		keys = append(keys, d.Key)
 	}
 	require.ElementsMatch(t, []string{
-		"skills.mounts", "skills.allow", "skills.deny", "hooks.Stop", "mcp.servers.a", "openapi.sources.b", "lsp.servers.go",
+		"skills.mounts", "skills.allow", "skills.deny", "mcp.servers.a", "openapi.sources.b", "lsp.servers.go",
 		"memory.provider", "compact.budget", "compact.auto", "agents.explore.isolation",
 	}, keys)
 }

@@ -89,6 +89,7 @@ func (s *Setup) build(more []middleware.Middleware) error {
 	}
 	s.Diagnostics = append(s.Diagnostics, doubts(s.Catalog, suite.Bands())...)
 	s.Diagnostics = append(s.Diagnostics, opt.Permission.Unmatched(suite.Bands())...)
+	s.Diagnostics = append(s.Diagnostics, opt.Hook.Unfired()...)
 	s.Diagnostics = append(s.Diagnostics, unhonoured(&s.Loaded.Settings)...)
 	s.Blueprint = middleware.Blueprint{
 		Suite:         suite,

@@ -4,6 +4,7 @@ import (
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/middleware/agentsmd"
 	"github.com/metaharness/peri/middleware/defaultprompt"
+	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/lang"
 	"github.com/metaharness/peri/middleware/permission"
 	"github.com/metaharness/peri/middleware/web"
@@ -24,7 +25,9 @@ func options(l *config.Loaded, agents *subagent.Catalog) Options {
 			Allow: rules(s.Permissions.Allow),
 			Ask:   rules(s.Permissions.Ask),
 			Deny:  rules(s.Permissions.Deny),
+			Home:  l.Home,
 		},
+		Hook: hook.Options{Hooks: hooks(s.Hooks), Mode: s.Permissions.Mode.V},
 		SubAgent: subagent.Options{
 			Catalog: agents, Depth: depth(s.Subagents.Depth.V),
 			Multitask: s.Subagents.Multitask.V, MaxTurns: s.Subagents.MaxTurns.V,
@@ -45,6 +48,25 @@ func depth(setting int) int {
 		return -1
 	}
 	return setting
+}
+
+// hooks keeps their order: that of the layers, and in one layer as they are written.
+func hooks(from []config.Hook) []hook.Entry {
+	var out []hook.Entry
+	for _, h := range from {
+		e := hook.Entry{
+			Event: h.Event, Matcher: h.Matcher, Type: h.Type, Command: h.Command, URL: h.URL, Timeout: h.Timeout,
+			Async: h.Async, Once: h.Once, Origin: h.Origin,
+		}
+		for _, p := range h.Headers {
+			if e.Headers == nil {
+				e.Headers = map[string]string{}
+			}
+			e.Headers[p.Name] = p.Text
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 func rules(items []config.Item) []permission.Rule {

@@ -10,6 +10,7 @@ import (
 	"github.com/metaharness/peri/middleware/atmention"
 	"github.com/metaharness/peri/middleware/clock"
 	"github.com/metaharness/peri/middleware/defaultprompt"
+	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
 	"github.com/metaharness/peri/middleware/permission"
@@ -25,6 +26,7 @@ type Options struct {
 	DefaultPrompt defaultprompt.Options
 	Lang          lang.Options
 	AgentsMd      agentsmd.Options
+	Hook          hook.Options
 	Permission    permission.Options
 	SubAgent      subagent.Options
 	Workspace     workspace.Options
@@ -37,7 +39,8 @@ type Options struct {
 // Suite is the built-in middlewares in their order. Every option that is refused is reported at once.
 func Suite(o Options) (*middleware.Suite, error) {
 	gate, err := permission.New(o.Permission)
-	err = errors.Join(err, o.Web.Check())
+	hooks, wrong := hook.New(o.Hook)
+	err = errors.Join(err, wrong, o.Web.Check())
 	if err != nil {
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
@@ -54,7 +57,8 @@ func Suite(o Options) (*middleware.Suite, error) {
 		clock.New(clock.Options{}),         // touches nothing; among the harmless tools that lead the tool array
 
 		// Whoever judges or asks stands before whoever acts: its gate is heard first and its wrapper is outermost.
-		gate, // approval; in front of every tool that can change something outside the session
+		hooks, // the user's own; before approval, so that what a hook made of a call is what a person is shown
+		gate,  // approval; in front of every tool that can change something outside the session
 		humanintheloop.New(humanintheloop.Options{}), // asking; behind approval, and neither knows of the other
 
 		// Delegation before action: what it hands out is the chain around it, gates included, and its own calls are judged

@@ -24,9 +24,6 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 	for _, i := range s.Skills.Deny {
 		report("skills.deny", i.Origin)
 	}
-	for _, h := range s.Hooks {
-		report("hooks."+h.Event, h.Origin)
-	}
 	for _, m := range s.MCP {
 		report("mcp.servers."+m.Name, m.Origin)
 	}
