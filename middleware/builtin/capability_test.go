@@ -18,6 +18,7 @@ import (
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/session/provider/script"
+	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -263,15 +264,18 @@ func TestSandboxSwitchesLeaveTheToolsAsTheyAre(t *testing.T) {
 
 // standing opens a session with stand-ins for owners that are yet to come.
 func standing(t *testing.T, lack, settings string) *session.Session {
-	s := newSite(t, settings)
-	setup := load(t, s.root, s.home)
-	suite, err := builtin.Suite(builtin.Options{More: standIns(lack)})
-	require.NoError(t, err)
-	o := s.options(script.New(), "")
-	o.Suite, o.Lists = suite, setup.Blueprint.Lists
-	out, err := session.New(t.Context(), o)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, out.Close(context.Background())) })
+	return newSite(t, settings).standing(script.New(), lack)
+}
+
+func (s *site) standing(sc *script.Script, lack string) *session.Session {
+	setup := load(s.t, s.root, s.home)
+	suite, err := builtin.Suite(builtin.Options{More: standIns(lack), SubAgent: subagent.Options{Catalog: setup.Catalog}})
+	require.NoError(s.t, err)
+	o := s.options(sc, "")
+	o.Suite = suite
+	out, err := session.New(s.t.Context(), o)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { require.NoError(s.t, out.Close(context.Background())) })
 	return out
 }
 
