@@ -3,149 +3,120 @@
 package toolsearch
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
-	"math"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
 	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/toolview"
 )
 
-// field is a part of a tool that words are looked for in.
-type field uint8
-
-const (
-	inName field = iota
-	inTitle
-	inDoc
-	inParams
-	inOwner
-	fields
-)
-
-// weight is what a word counts in each field, and slack how far the field's length discounts it.
-var (
-	weight = [fields]float64{inName: 3.5, inTitle: 2, inDoc: 1, inParams: 0.6, inOwner: 0.4}
-	slack  = [fields]float64{inName: 0.4, inTitle: 0.5, inDoc: 0.7, inParams: 0.7, inOwner: 0}
-)
-
-// saturation is BM25's k1.
-const saturation = 1.2
-
 // Index is the deferred tools of one View, ready to be searched. It is immutable: any number of goroutines may search
 // it, and no lock is taken.
 type Index struct {
+	*core
 	tools []toolview.Entry // by name
-	terms map[string][]posting
-	full  map[string][]int // lower-case name or alias → tools
-	leaf  map[string][]int // lower-case name behind the last "__" → tools
-	vocab []string         // sorted terms, for typing errors
 }
 
-// posting is one tool that a term occurs in, with its weighted and length-discounted count.
-type posting struct {
-	tool  int
-	count float64
-}
-
-// Hit is one tool found. Score compares hits of one search; a tool found by its name alone may score 0.
-type Hit struct {
-	Entry toolview.Entry
-	Score float64
-}
-
-// New indexes the deferred tools of a view. A nil view has none.
-func New(v *toolview.View) *Index {
-	x := &Index{terms: map[string][]posting{}, full: map[string][]int{}, leaf: map[string][]int{}}
-	if v == nil {
-		return x
-	}
-	for e := range v.Deferred() {
-		x.tools = append(x.tools, e)
-	}
-	slices.SortStableFunc(x.tools, func(a, b toolview.Entry) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
-	words, mean := x.read()
-	for i := range x.tools {
-		x.enter(i, &words[i], &mean)
-	}
-	x.vocab = make([]string, 0, len(x.terms))
-	for t := range x.terms {
-		x.vocab = append(x.vocab, t)
-	}
-	slices.Sort(x.vocab)
-	return x
-}
+// New indexes the deferred tools of a view by itself. A nil view has none. Who follows a view through its changes, or
+// serves several sessions, uses a Cache.
+func New(v *toolview.View) *Index { return NewCache(1).Index(v, nil) }
 
 // Len counts the tools that can be found.
 func (x *Index) Len() int { return len(x.tools) }
 
-// read splits every field of every tool into terms, and returns the mean length of each field.
-func (x *Index) read() (words [][fields][]string, mean [fields]float64) {
-	words = make([][fields][]string, len(x.tools))
-	for i, e := range x.tools {
-		t := e.Tool
-		words[i] = [fields][]string{
-			inName:   terms(t.Name),
-			inTitle:  terms(t.Title),
-			inDoc:    terms(t.Doc),
-			inParams: terms(strings.Join(params(t.Schema), " ")),
-			inOwner:  terms(strings.TrimSuffix(e.Owner, "Middleware")),
-		}
-		for f := range fields {
-			mean[f] += float64(len(words[i][f])) / float64(len(x.tools))
+// Digest is the SHA-256 over all that is read of the tools: of two indexes with one digest, every query finds the
+// same names with the same scores.
+func (x *Index) Digest() [sha256.Size]byte { return x.digest }
+
+// deferred lists the tools of a view by name.
+func deferred(v *toolview.View) []toolview.Entry {
+	var tools []toolview.Entry
+	if v != nil {
+		for e := range v.Deferred() {
+			tools = append(tools, e)
 		}
 	}
-	return words, mean
+	byName := func(a, b toolview.Entry) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) }
+	if !slices.IsSortedFunc(tools, byName) {
+		slices.SortStableFunc(tools, byName)
+	}
+	return tools
 }
 
-// enter adds one tool's terms and names.
-func (x *Index) enter(i int, words *[fields][]string, mean *[fields]float64) {
-	counts := map[string]float64{}
-	var order []string
-	for f := range fields {
-		if len(words[f]) == 0 {
+func textOf(e *toolview.Entry) text {
+	t := e.Tool
+	return text{
+		name: t.Name, title: t.Title, doc: t.Doc, owner: strings.TrimSuffix(e.Owner, "Middleware"),
+		category: t.Category, family: t.Family, aliases: t.Aliases, schema: t.Schema,
+	}
+}
+
+// same reports whether two tools read the same. Texts that a republished tool shares with its predecessor are not
+// even compared.
+func same(a, b *toolview.Entry) bool {
+	x, y := a.Tool, b.Tool
+	return a.Owner == b.Owner && (x == y || x.Name == y.Name && x.Title == y.Title && x.Doc == y.Doc &&
+		x.Category == y.Category && x.Family == y.Family && bytes.Equal(x.Schema, y.Schema) && slices.Equal(x.Aliases, y.Aliases))
+}
+
+// digester sums texts.
+type digester struct {
+	h   hash.Hash
+	buf []byte
+}
+
+func (d *digester) sum(t *text) (out sum) {
+	d.h.Reset()
+	put := func(s string) {
+		d.buf = append(binary.AppendUvarint(d.buf, uint64(len(s))), s...)
+	}
+	d.buf = d.buf[:0]
+	for _, s := range [...]string{t.name, t.title, t.doc, t.owner, t.category, t.family} {
+		put(s)
+	}
+	d.buf = binary.AppendUvarint(d.buf, uint64(len(t.aliases)))
+	for _, a := range t.aliases {
+		put(a)
+	}
+	d.h.Write(d.buf)
+	d.h.Write(t.schema)
+	d.h.Sum(out[:0])
+	return out
+}
+
+// differ is what changed from an index to a list of tools, both by name.
+func differ(from *Index, tools []toolview.Entry) (ch *change, digest sum) {
+	ch = &change{texts: make([]text, len(tools)), sums: make([]sum, len(tools)), kept: make([]uint32, len(tools))}
+	d := digester{h: sha256.New()}
+	old := 0
+	drop := func() {
+		ch.removed = append(ch.removed, removed{from.number[old], textOf(&from.tools[old])})
+		old++
+	}
+	for i := range tools {
+		e := &tools[i]
+		ch.texts[i] = textOf(e)
+		for old < len(from.tools) && from.tools[old].Tool.Name < e.Tool.Name {
+			drop()
+		}
+		if old < len(from.tools) && same(&from.tools[old], e) {
+			ch.kept[i], ch.sums[i] = from.number[old], from.sums[old]
+			old++
 			continue
 		}
-		each := weight[f] / (1 - slack[f] + slack[f]*float64(len(words[f]))/mean[f])
-		for _, w := range words[f] {
-			if _, seen := counts[w]; !seen {
-				order = append(order, w)
-			}
-			counts[w] += each
-		}
+		ch.kept[i], ch.sums[i] = none, d.sum(&ch.texts[i])
 	}
-	for _, w := range order {
-		x.terms[w] = append(x.terms[w], posting{i, counts[w]})
+	for old < len(from.tools) {
+		drop()
 	}
-	name := strings.ToLower(x.tools[i].Tool.Name)
-	x.full[name] = append(x.full[name], i)
-	if at := strings.LastIndex(name, "__"); at >= 0 && at+2 < len(name) {
-		x.leaf[name[at+2:]] = append(x.leaf[name[at+2:]], i)
+	d.h.Reset()
+	for i := range ch.sums {
+		d.h.Write(ch.sums[i][:])
 	}
-	for _, a := range x.tools[i].Tool.Aliases {
-		// An alias counts only where no tool has that very name; named sees to that by asking names first.
-		x.leaf[strings.ToLower(a)] = append(x.leaf[strings.ToLower(a)], i)
-	}
-}
-
-// params are the names of a tool's arguments.
-func params(raw json.RawMessage) []string {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(raw, &s) != nil {
-		return nil
-	}
-	names := make([]string, 0, len(s.Properties))
-	for n := range s.Properties {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// rarity is BM25's inverse document frequency of a term that df tools have; never below 0.
-func (x *Index) rarity(df int) float64 {
-	return math.Log(1 + (float64(len(x.tools))-float64(df)+0.5)/(float64(df)+0.5))
+	d.h.Sum(digest[:0])
+	return ch, digest
 }

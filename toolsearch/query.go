@@ -1,222 +1,291 @@
 package toolsearch
 
 import (
+	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode"
+
+	"github.com/metaharness/peri/toolview"
 )
 
-// query is a parsed query against one index.
-type query struct {
-	words  []wanted
-	must   []map[int]bool // each `+word`: the tools that have it
-	named  []int          // tools named in full
-	leaves [][]int        // tools named by the end of their name, a group for each such word
-	total  float64        // the weight of all words that say something
-	known  float64        // the weight of those of them that any tool has
+const maxQuery = 4 << 10 // bytes of a query that are read
+
+// Hit is one tool found. Score compares hits of one search; a tool found by its name alone may score 0.
+type Hit struct {
+	Entry toolview.Entry
+	Score float64
 }
 
-// wanted is one word of a query: counts says which tools have it and how much, worth how rare it is, trust how sure it
-// is that this word was meant.
-type wanted struct {
-	counts map[int]float64
-	worth  float64
-	trust  float64
-	common bool
-}
-
-// required reports whether a tool has every `+word`.
-func (q *query) required(i int) bool {
-	for _, m := range q.must {
-		if !m[i] {
-			return false
-		}
+// Search returns what a query finds, best first, ties by name: at most limit tools, except that a tool named outright
+// is never cut off. It is empty when no tool is a good match. Case never counts. A query is words in any language, and:
+//   - `select:A,B` takes tools by name alone, in that order.
+//   - `+word` must match.
+//   - A word that is the name of a tool, or the part of it behind the server, finds that tool. One that is written
+//     like an identifier, or stands alone, puts it before any ranked one; a word like any other ("search") keeps a
+//     seat for it among them, since it may be meant as a word.
+func (x *Index) Search(query string, limit int) []Hit {
+	hits, s := x.search(query, limit, false)
+	if s != nil {
+		x.giveBack(s)
 	}
-	return true
+	return hits
 }
 
-func (x *Index) parse(text string) *query {
-	q := &query{}
-	seen := map[string]bool{}
-	named := map[int]bool{}
-	for token := range strings.FieldsSeq(text) {
+// search leaves the scratch of a ranked query to be read and given back.
+func (x *Index) search(query string, limit int, why bool) ([]Hit, *scratch) {
+	if len(query) > maxQuery {
+		query = strings.ToValidUTF8(query[:maxQuery], "")
+	}
+	query = strings.TrimSpace(query)
+	if len(x.tools) == 0 || limit < 1 {
+		return nil, nil
+	}
+	if list, ok := cutFold(query, "select:"); ok {
+		return x.pick(list), nil
+	}
+	s := x.borrow()
+	s.why = why
+	q := x.names(s, query)
+	x.weigh(s, query)
+	ranked := x.ranked(s, max(limit, x.tune.best))
+	return x.seat(s, &q, ranked, limit), s
+}
+
+// named is what a query calls by name.
+type named struct {
+	first [][]uint32 // numbers, a group for each identifier
+	seats [][]uint32 // a group for each word like any other
+}
+
+// names reads a query for names and for words that must match.
+func (x *Index) names(s *scratch, query string) (q named) {
+	alone := !strings.ContainsAny(query, " \t\r\n")
+	for token := range strings.FieldsSeq(query) {
 		rest, plus := strings.CutPrefix(token, "+")
 		rest = bare(rest)
-		if plus && rest != "" {
-			q.must = append(q.must, x.having(rest))
+		if rest == "" {
+			continue
 		}
-		full, leaf := x.named(rest)
-		for _, i := range full {
-			if !named[i] {
-				named[i] = true
-				q.named = append(q.named, i)
-			}
+		group := x.calledBy(rest)
+		if plus {
+			x.must(s, rest, group)
 		}
-		if len(leaf) > 0 {
-			q.leaves = append(q.leaves, leaf)
-		}
-		for _, w := range split(rest) {
-			for _, unit := range units(w) {
-				key := strings.Join(unit, " ")
-				if !seen[key] {
-					seen[key] = true
-					x.want(q, unit, w.cjk)
-				}
-			}
+		switch {
+		case len(group) == 0:
+		case alone || identifier(rest):
+			q.first = append(q.first, group)
+		default:
+			q.seats = append(q.seats, group)
 		}
 	}
 	return q
 }
 
-// units are the things that one word of a query asks for, each as the terms that would meet it.
-func units(w word) [][]string {
-	if !w.cjk {
-		parts := humps(w.text)
-		if len(parts) == 1 && filler(strings.ToLower(w.text)) {
-			return nil
+// identifier reports whether a token is written like no word of a language.
+func identifier(token string) bool {
+	var last rune
+	for i, r := range token {
+		switch {
+		case r == '_' || r == '-' || r == '.' || r == '/' || '0' <= r && r <= '9':
+			return true
+		case i > 0 && unicode.IsUpper(r) && unicode.IsLower(last):
+			return true
 		}
-		whole := stem(strings.ToLower(w.text))
-		if len(parts) == 1 {
-			return [][]string{{whole}}
-		}
-		out := make([][]string, 0, len(parts))
-		for _, p := range parts {
-			out = append(out, []string{stem(strings.ToLower(p)), whole})
-		}
-		return out
+		last = r
 	}
-	runes := []rune(w.text)
-	if len(runes) == 1 {
-		return [][]string{{w.text}}
-	}
-	out := make([][]string, 0, len(runes)-1)
-	for i := 1; i < len(runes); i++ {
-		out = append(out, []string{string(runes[i-1 : i+1])})
-	}
-	return out
+	return false
 }
 
-// want adds one unit to a query.
-func (x *Index) want(q *query, unit []string, cjk bool) {
-	counts := x.counts(unit)
-	trust := 1.0
-	if len(counts) == 0 && !cjk {
-		if near := x.near(unit[0]); near != "" {
-			counts, trust = x.counts([]string{near}), 0.7
+// calledBy finds the tools that have a name in full, or, when none has, behind their server, or, when none has that
+// either, as an alias.
+func (x *Index) calledBy(name string) []uint32 {
+	hash := nameHash(name)
+	var out []uint32
+	rank := 3
+	for i := range x.parts {
+		p := &x.parts[i]
+		at, _ := slices.BinarySearchFunc(p.called, hash, func(c called, h uint32) int { return cmp.Compare(c.hash, h) })
+		for ; at < len(p.called) && p.called[at].hash == hash; at++ {
+			d := p.base + p.called[at].doc
+			if x.isGone(d) {
+				continue
+			}
+			r := goesBy(x.tools[x.rank[d]].Tool, name)
+			if r < rank {
+				out, rank = out[:0], r
+			}
+			if r == rank && r < 3 {
+				out = append(out, d)
+			}
 		}
 	}
-	w := wanted{counts: counts, worth: x.rarity(len(counts)), trust: trust}
-	w.common = len(x.tools) >= few && 2*len(counts) > len(x.tools)
-	if len(counts) == 0 && cjk {
-		w.worth *= strangers
-	}
-	if !w.common {
-		q.total += w.worth
-		if len(counts) > 0 {
-			q.known += w.worth
-		}
-	}
-	q.words = append(q.words, w)
+	slices.SortFunc(out, func(a, b uint32) int { return cmp.Compare(x.rank[a], x.rank[b]) })
+	return slices.Compact(out)
 }
 
-// counts joins the postings of terms that mean the same thing.
-func (x *Index) counts(terms []string) map[int]float64 {
-	out := map[int]float64{}
-	for _, t := range terms {
-		for _, p := range x.terms[t] {
-			out[p.tool] = max(out[p.tool], p.count)
-		}
+// goesBy says how a tool goes by a name: 0 in full, 1 behind the server, 2 as an alias, 3 not.
+func goesBy(t *toolview.Tool, name string) int {
+	if strings.EqualFold(t.Name, name) {
+		return 0
 	}
-	return out
+	if _, own := server(t.Name); strings.EqualFold(own, name) {
+		return 1
+	}
+	if slices.ContainsFunc(t.Aliases, func(a string) bool { return strings.EqualFold(a, name) }) {
+		return 2
+	}
+	return 3
 }
 
-// having is the set of tools that meet a `+word`: one that has all of its units.
-func (x *Index) having(text string) map[int]bool {
-	var out map[int]bool
-	full, leaf := x.named(text)
-	byName := append(full, leaf...)
-	for _, w := range split(text) {
-		for _, t := range plain(w) {
-			counts := x.counts(t)
-			next := map[int]bool{}
-			for i := range counts {
-				if out == nil || out[i] {
-					next[i] = true
+// must counts a `+word` for the tools that have all that it consists of, or go by it.
+func (x *Index) must(s *scratch, token string, called []uint32) {
+	if s.must == 255 {
+		return
+	}
+	s.must++
+	var have map[uint32]bool
+	keep := func(keys ...string) {
+		next := map[uint32]bool{}
+		for _, key := range keys {
+			x.terms(s, key)
+			for i, t := range s.terms {
+				if t == none {
+					continue
+				}
+				p := &x.parts[i]
+				for _, doc := range p.docs[p.start[t]:p.start[t+1]] {
+					if d := p.base + doc; have == nil || have[d] {
+						next[d] = true
+					}
 				}
 			}
-			out = next
+		}
+		have = next
+	}
+	// The parts of an identifier may each be met by its whole, which comes behind them.
+	var parts []string
+	s.split.each(token, func(w []byte, k kind) {
+		if x.tune.stopwords && k < whole && x.lex.stop[string(w)] {
+			return // nothing but names holds it, so it cannot be asked for
+		}
+		key, _ := x.find(s, w, k)
+		switch k {
+		case part:
+			parts = append(parts, key)
+		case whole:
+			for _, p := range parts {
+				keep(p, key)
+			}
+			parts = parts[:0]
+		case lone:
+			if len(token) == len(w) {
+				keep(key)
+			}
+		default:
+			keep(key)
+		}
+	})
+	if have == nil && len(called) == 0 {
+		s.must--
+		return
+	}
+	for _, d := range called {
+		if have == nil {
+			have = map[uint32]bool{}
+		}
+		have[d] = true
+	}
+	for d := range have {
+		s.cells[d].met++
+	}
+}
+
+// seat makes the answer: the named first, then the ranked, with seats kept for names that rank too low.
+func (x *Index) seat(s *scratch, q *named, ranked []scored, limit int) []Hit {
+	place := func(d uint32) int {
+		if i := slices.IndexFunc(ranked, func(r scored) bool { return r.number == d }); i >= 0 {
+			return i
+		}
+		return len(ranked) + int(x.rank[d])
+	}
+	best := func(group []uint32) (d uint32, ok bool) {
+		group = slices.DeleteFunc(group, func(d uint32) bool { return !x.allowed(s, d) })
+		if len(group) == 0 {
+			return 0, false
+		}
+		return slices.MinFunc(group, func(a, b uint32) int { return cmp.Compare(place(a), place(b)) }), true
+	}
+	pick := func(groups [][]uint32, but []uint32) (out []uint32) {
+		for _, g := range groups {
+			if d, ok := best(g); ok && !slices.Contains(but, d) && !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+		slices.SortFunc(out, func(a, b uint32) int { return cmp.Compare(place(a), place(b)) })
+		return out
+	}
+	first := pick(q.first, nil)
+	// Of an identifier that several servers have, the best stands for all; the others follow while there is room.
+	for _, g := range q.first {
+		slices.SortFunc(g, func(a, b uint32) int { return cmp.Compare(place(a), place(b)) })
+		for _, d := range g {
+			if len(first) < limit && !slices.Contains(first, d) && x.allowed(s, d) {
+				first = append(first, d)
+			}
 		}
 	}
-	if out == nil {
-		out = map[int]bool{}
+	seats := slices.DeleteFunc(pick(q.seats, first), func(d uint32) bool { return place(d) < limit-len(first) })
+	hits := make([]Hit, 0, min(max(limit, len(first)+len(seats)), len(first)+len(seats)+len(ranked)))
+	give := func(d uint32) {
+		score := float32(0)
+		if i := place(d); i < len(ranked) {
+			score = ranked[i].score
+		}
+		hits = append(hits, Hit{x.tools[x.rank[d]], float64(score)})
 	}
-	for _, i := range byName {
-		out[i] = true
+	for _, d := range first {
+		give(d)
 	}
-	return out
-}
-
-// plain is units without the exception for filler: who writes `+to` means it.
-func plain(w word) [][]string {
-	if u := units(w); u != nil {
-		return u
-	}
-	return [][]string{{stem(strings.ToLower(w.text))}}
-}
-
-// near is the term that a mistyped word was meant to be: one slip in a word of five letters or more, two from nine on,
-// never in the first letter. "" when there is none.
-func (x *Index) near(w string) string {
-	n := utf8.RuneCountInString(w)
-	if n < 5 || n > 32 || strings.ContainsAny(w, "0123456789") {
-		return ""
-	}
-	allowed := 1
-	if n >= 9 {
-		allowed = 2
-	}
-	_, size := utf8.DecodeRuneInString(w)
-	first := w[:size]
-	at, _ := slices.BinarySearch(x.vocab, first)
-	best, least := "", allowed+1
-	for _, t := range x.vocab[at:] {
-		if !strings.HasPrefix(t, first) {
+	for _, r := range ranked {
+		if len(hits) >= limit-len(seats) {
 			break
 		}
-		if d := slips([]rune(w), []rune(t), allowed); d < least || d == least && d <= allowed && len(x.terms[t]) > len(x.terms[best]) {
-			best, least = t, d
+		if !slices.Contains(first, r.number) && !slices.Contains(seats, r.number) {
+			give(r.number)
 		}
 	}
-	return best
+	for _, d := range seats {
+		give(d)
+	}
+	return hits
 }
 
-// slips is the number of edits between two words, a swapped pair counting as one; above most it is most+1.
-func slips(a, b []rune, most int) int {
-	if len(a)-len(b) > most || len(b)-len(a) > most {
-		return most + 1
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
+// allowed reports whether a tool has every `+word`.
+func (x *Index) allowed(s *scratch, d uint32) bool { return int(s.cells[d].met) >= s.must }
+
+// pick is `select:`. What is asked for by name is all returned; a name that is not there is left out.
+func (x *Index) pick(list string) []Hit {
+	var hits []Hit
+	seen := map[uint32]bool{}
+	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		for _, d := range x.calledBy(bare(name)) {
+			if !seen[d] {
+				seen[d] = true
+				hits = append(hits, Hit{Entry: x.tools[x.rank[d]]})
 			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
 		}
-		if least > most {
-			return most + 1
-		}
-		before, last, row = last, row, before
 	}
-	return min(last[len(b)], most+1)
+	return hits
+}
+
+func bare(token string) string {
+	return strings.Trim(token, "\"'`“”‘’.,;:!?()[]{}<>，。；：！？、（）「」")
+}
+
+func cutFold(s, prefix string) (string, bool) {
+	if len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+		return s[len(prefix):], true
+	}
+	return s, false
 }

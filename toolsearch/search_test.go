@@ -58,8 +58,8 @@ func office() []toolview.Tool {
 		tool("mcp__graph__createEdge", "Adds an edge between two nodes.", "from_node", "to_node"),
 		tool("mcp__graph__createNode", "Adds a node to the graph.", "label"),
 		tool("mcp__hub__list_issues", "Lists the issues of a repository.", "repository", "state"),
-		tool("mcp__hub__search", "Searches code in GitHub.", "text"),
-		tool("mcp__wiki__search", "Searches all the pages of wikis.", "text"),
+		tool("mcp__hub__search", "Searches all the code of GitHub.", "text"),
+		tool("mcp__wiki__search", "Searches all the pages of Wikis.", "text"),
 		tool("mcp__weather__forecast", "查询城市的天气预报。", "city"),
 		tool("mcp__map__route", "规划两地之间的路线。", "origin"),
 		tool("HTTPServerStart", "Starts a server for local files.", "port"),
@@ -94,10 +94,10 @@ func TestQueriesFindWhatTheyMean(t *testing.T) {
 		{"a word that must match", "create +edge", 5, []string{"mcp__graph__createEdge"}},
 		{"a must that excludes the rest", "+parcel createEdge", 5, []string{"send_parcel"}},
 		{"a must that nothing has", "create +zeppelin", 5, []string{}},
-		{"equal scores by name", "searches", 5, []string{"mcp__hub__search", "mcp__wiki__search"}},
+		{"a word of two names", "searches", 5, []string{"mcp__wiki__search", "mcp__hub__search"}},
 		{"two names beyond the limit", "disk_listing route", 1, []string{"disk_listing", "mcp__map__route"}},
-		{"a leaf that two servers have", "search", 1, []string{"mcp__hub__search"}},
-		{"a leaf that two servers have, within the limit", "search", 2, []string{"mcp__hub__search", "mcp__wiki__search"}},
+		{"a leaf that two servers have", "search", 1, []string{"mcp__wiki__search"}},
+		{"a leaf that two servers have, within the limit", "search", 2, []string{"mcp__wiki__search", "mcp__hub__search"}},
 		{"filler", "can you please help me", 5, []string{}},
 		{"nothing", " \t ", 5, []string{}},
 		{"punctuation", "+++ ,,, __ select", 5, []string{}},
@@ -138,7 +138,7 @@ func TestOnlyDeferredToolsAreFound(t *testing.T) {
 	require.Equal(t, len(office()), x.Len())
 	require.NotEmpty(t, x.Search("select:ask_helper", 5))
 	require.Empty(t, x.Search("select:DirectTool,Find", 5))
-	require.Empty(t, x.Search("DirectTool mail directly", 5))
+	require.Empty(t, x.Search("DirectTool select mail", 5))
 	require.Empty(t, New(nil).Search("ask_helper", 5))
 }
 
@@ -192,4 +192,77 @@ func BenchmarkSearch(b *testing.B) {
 	for b.Loop() {
 		x.Search("create an edge between nodes", 5)
 	}
+}
+
+func TestTiesAreBrokenByName(t *testing.T) {
+	x := New(view(t, tool("mcp__b__mow", "Mows the lawn."), tool("mcp__a__mow", "Mows the lawn."), tool("mcp__c__mow", "Mows the lawn."), tool("other", "Reads.")))
+	hits := x.Search("lawn", 5)
+	require.Equal(t, []string{"mcp__a__mow", "mcp__b__mow", "mcp__c__mow"}, names(hits))
+	require.InDelta(t, hits[0].Score, hits[2].Score, 0)
+}
+
+func TestAWordThatIsANameKeepsASeatAmongBetterOnes(t *testing.T) {
+	var tools []toolview.Tool
+	for i := range 12 {
+		tools = append(tools, tool(fmt.Sprintf("mcp__rail__train_ticket_%c", 'a'+i), "Searches train tickets between two stations."))
+	}
+	for i := range 20 {
+		tools = append(tools, tool(fmt.Sprintf("other_%d", i), "Waters plants."))
+	}
+	tools = append(tools, tool("mcp__wiki__search", "Looks through pages."))
+	x := New(view(t, tools...))
+	found := names(x.Search("search train tickets between stations", 5))
+	require.Len(t, found, 5)
+	require.Equal(t, "mcp__wiki__search", found[4], "it was meant as a word, but may be a name")
+	require.Equal(t, "mcp__wiki__search", names(x.Search("train tickets mcp__wiki__search", 5))[0], "written like a name it comes first")
+	require.Equal(t, []string{"mcp__wiki__search"}, names(x.Search("search", 1)))
+}
+
+func TestAShortNameIsFoundAsWellAsTheLongOne(t *testing.T) {
+	x := New(view(t, office()...))
+	for _, query := range []string{"ask_helper", "ask-helper", "askHelper", "ask helper", "helper"} {
+		require.Equal(t, "ask_helper", names(x.Search(query, 5))[0], query)
+	}
+	for _, query := range []string{"mcp__graph__createEdge", "createEdge", "create_edge", "create edge", "graph edge"} {
+		require.Equal(t, "mcp__graph__createEdge", names(x.Search(query, 5))[0], query)
+	}
+	require.Equal(t, "mcp__weather__forecast", names(x.Search("明天天气怎么样", 5))[0])
+}
+
+func TestAQueryMayUseWordsThatTheToolDoesNot(t *testing.T) {
+	x := New(view(t, office()...))
+	require.Equal(t, "mcp__weather__forecast", names(x.Search("climate outside", 5))[0], "English for Chinese")
+	require.Equal(t, "send_parcel", names(x.Search("寄送包裹", 5))[0], "Chinese for English")
+	require.Equal(t, "disk_listing", names(x.Search("browse /home/me/pictures", 5))[0], "a path is a folder")
+}
+
+func TestReasonsAddUpToWhatWasFound(t *testing.T) {
+	x := New(view(t, office()...))
+	for _, query := range []string{"create edge", "forcast", "climate", "select:ask_helper", "createEdge", "seach the wiki pages. then send a parcel"} {
+		plain, why := x.Search(query, 5), x.Explain(query, 5)
+		require.Len(t, why, len(plain), query)
+		require.NotEmpty(t, why, query)
+		for i, e := range why {
+			require.Equal(t, plain[i], e.Hit, query)
+			require.NotEmpty(t, e.Why, query)
+		}
+	}
+	how := func(query string) (out []string) {
+		for _, r := range x.Explain(query, 1)[0].Why {
+			out = append(out, strings.TrimSpace(r.How+" "+r.Word+" "+r.Match))
+		}
+		return out
+	}
+	require.Contains(t, how("create edges"), "word edges edg")
+	require.Contains(t, how("forcast"), "spelling forcast forecast")
+	require.Contains(t, how("createedge"), "called createedge mcp__graph__createEdge")
+	require.Contains(t, how("climate"), "synonym climate weather forecast 天气")
+	require.Contains(t, how("create edge"), "name")
+}
+
+func TestALongQueryIsReadToItsLimit(t *testing.T) {
+	x := New(view(t, office()...))
+	long := strings.Repeat("please help us ", maxQuery/14)
+	require.NotEmpty(t, x.Search("parcel "+long, 5))
+	require.Empty(t, x.Search(long+" "+long+" parcel", 5))
 }
