@@ -3,6 +3,8 @@ package subagent
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,10 +45,19 @@ func names(c *Catalog) []string {
 	return out
 }
 
+// among are the built-in agents with more, less all of them without some.
+func among(more ...string) []string {
+	return slices.Sorted(slices.Values(append([]string{"coder", "explore", "general", "plan", "reviewer", "verifier", "web-researcher"}, more...)))
+}
+
+func less(all []string, some ...string) []string {
+	return slices.DeleteFunc(all, func(n string) bool { return slices.Contains(some, n) })
+}
+
 func TestTheBuiltInAgentsAreThere(t *testing.T) {
 	c, diags := Load(LoadOptions{})
 	require.Empty(t, diags)
-	require.Equal(t, []string{"explore", "general", "plan"}, names(c))
+	require.Equal(t, []string{"coder", "explore", "general", "plan", "reviewer", "verifier", "web-researcher"}, names(c))
 	for _, d := range c.All() {
 		require.NotEmpty(t, d.Description)
 		require.NotEmpty(t, d.Body)
@@ -54,6 +65,41 @@ func TestTheBuiltInAgentsAreThere(t *testing.T) {
 		require.Equal(t, BuiltIn, d.Origin.Layer)
 	}
 	require.Empty(t, c.Without(BuiltIn).All())
+}
+
+func TestAProjectsDefinitionReplacesABuiltInOneWhole(t *testing.T) {
+	c, _ := Load(LoadOptions{})
+	for _, builtIn := range c.All() {
+		root := write(t, map[string]string{".peri/agents/" + builtIn.Name + ".md": "---\nname: " + builtIn.Name + "\ndescription: Ours.\n---\nOurs.\n"})
+		c, diags := Load(LoadOptions{Root: root})
+		require.Empty(t, diags)
+		require.Equal(t, among(), names(c), "one of a name")
+		d, ok := c.Lookup(builtIn.Name)
+		require.True(t, ok)
+		require.Equal(t, Definition{Name: builtIn.Name, Description: "Ours.", Body: "Ours.", Brings: d.Brings, Origin: d.Origin}, *d, "nothing of the built-in one is left")
+		require.Equal(t, Project, d.Origin.Layer)
+		d, ok = c.Without(BuiltIn).Lookup(builtIn.Name)
+		require.True(t, ok, "and it stays without the built-in ones")
+		require.Equal(t, "Ours.", d.Body)
+	}
+}
+
+// What a built-in agent may do at most is said by fields, and never by a text that names another owner's tools.
+func TestTheBuiltInAgentsBodiesNameNoTool(t *testing.T) {
+	mention := regexp.MustCompile("`[^`]+`|\\b(Bash|Glob|Grep|LS|LSP|[A-Z][a-z]+[A-Z]\\w*)\\b")
+	require.Regexp(t, mention, "Use WebFetch.")
+	require.Regexp(t, mention, "Use `Read`.")
+	c, _ := Load(LoadOptions{})
+	for _, d := range c.All() {
+		require.NotRegexp(t, mention, d.Body, d.Name)
+		require.NotRegexp(t, mention, d.Description, d.Name)
+		require.Less(t, strings.Count(d.Body, "\n"), 60, d.Name)
+	}
+	looking := []string{"explore", "plan", "reviewer"}
+	for _, d := range c.All() {
+		require.Equal(t, slices.Contains(looking, d.Name), d.Mode == "plan", d.Name)
+		require.Equal(t, d.Name == "verifier" || d.Name == "web-researcher", len(d.Rules) == 1, d.Name)
+	}
 }
 
 func TestEverySpellingOfAListIsTheSame(t *testing.T) {
@@ -176,7 +222,7 @@ func TestABrokenFileIsReportedAndRegistersNothing(t *testing.T) {
 			})
 			cat, diags := Load(LoadOptions{Root: root})
 			require.Contains(t, names(cat), "fine", "a broken file hurts no other")
-			require.Equal(t, []string{"explore", "fine", "general", "plan"}, names(cat))
+			require.Equal(t, among("fine"), names(cat))
 			require.NotEmpty(t, diags)
 			d := diags[0]
 			require.Equal(t, meta.SeverityError, d.Severity)
@@ -199,7 +245,7 @@ func TestMarkdownWithoutFrontMatterIsNoAgent(t *testing.T) {
 		".peri/agents/deep/other.md": file(),
 	})
 	c, diags := Load(LoadOptions{Root: root})
-	require.Equal(t, []string{"explore", "general", "plan", "rev"}, names(c))
+	require.Equal(t, among("rev"), names(c))
 	require.Len(t, diags, 1)
 	require.Equal(t, "agent_skipped", diags[0].Code)
 	require.Equal(t, ".peri/agents/deep/other.md", diags[0].Origin.File)
@@ -266,11 +312,11 @@ func TestABrokenFileDoesNotUncoverALowerOne(t *testing.T) {
 	root := write(t, map[string]string{".peri/agents/general.md": "---\nname: general\ntools:\n---\nx\n"})
 	c, diags := Load(LoadOptions{Root: root})
 	require.Len(t, diags, 1)
-	require.Equal(t, []string{"explore", "plan"}, names(c))
+	require.Equal(t, less(among(), "general"), names(c))
 	root = write(t, map[string]string{".peri/agents/general.md": "---\nname: general\nenabled: false\n---\nx\n"})
 	c, diags = Load(LoadOptions{Root: root})
 	require.Empty(t, diags)
-	require.Equal(t, []string{"explore", "plan"}, names(c))
+	require.Equal(t, less(among(), "general"), names(c))
 }
 
 func TestLinksAreFollowedInsideTheRootOnly(t *testing.T) {
@@ -286,7 +332,7 @@ func TestLinksAreFollowedInsideTheRootOnly(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(root, ".claude"), 0o755))
 	require.NoError(t, os.Symlink("../.peri/agents", filepath.Join(root, ".claude", "agents")))
 	c, diags := Load(LoadOptions{Root: root})
-	require.Equal(t, []string{"explore", "general", "keep", "one", "plan"}, names(c))
+	require.Equal(t, among("keep", "one"), names(c))
 	var said []string
 	for _, d := range diags {
 		require.Equal(t, "agent_broken", d.Code, "one folder by two ways is no duplicate: %s", d)
@@ -298,7 +344,7 @@ func TestLinksAreFollowedInsideTheRootOnly(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(root, ".peri"), 0o755))
 	require.NoError(t, os.Symlink(outside, filepath.Join(root, ".peri", "agents")))
 	c, diags = Load(LoadOptions{Root: root})
-	require.Equal(t, []string{"explore", "general", "plan"}, names(c))
+	require.Equal(t, among(), names(c))
 	require.Equal(t, "agent_folder", diags[0].Code)
 }
 
@@ -335,7 +381,7 @@ func TestSettingsAreLaidOverFieldByField(t *testing.T) {
 		"revv":    {Model: p("x"), Origin: at},
 		"general": {Mode: p("fast"), Origin: at},
 	}})
-	require.Equal(t, []string{"explore", "rev"}, names(c))
+	require.Equal(t, less(among("rev"), "general", "plan"), names(c))
 	d, _ := c.Lookup("rev")
 	require.Equal(t, "m1", d.Model)
 	require.Equal(t, []string{"Read"}, d.Tools)

@@ -144,7 +144,7 @@ func TestBuiltInAgentsLeaveEveryTextWithTheirPolicyKey(t *testing.T) {
 		text := told(h)
 		route, err := in.Routes[0].Run(t.Context(), "")
 		require.NoError(t, err)
-		for _, name := range []string{"explore", "general", "plan"} {
+		for _, name := range []string{"coder", "explore", "general", "plan", "reviewer", "verifier", "web-researcher"} {
 			require.Equal(t, with, strings.Contains(text, "`"+name+"`"), name)
 			require.Equal(t, with, strings.Contains(text, `"`+name+`"`), name)
 			require.Equal(t, with, strings.Contains(route.Text, name+" (builtin)"), name)
@@ -163,7 +163,7 @@ func TestBuiltInAgentsLeaveEveryTextWithTheirPolicyKey(t *testing.T) {
 			listed = append(listed, a.Name)
 		}
 		if with {
-			require.Equal(t, []string{"explore", "general", "mute", "plan", "rev"}, listed)
+			require.Equal(t, []string{"coder", "explore", "general", "mute", "plan", "rev", "reviewer", "verifier", "web-researcher"}, listed)
 		} else {
 			require.Equal(t, []string{"mute", "rev"}, listed)
 		}
@@ -186,7 +186,7 @@ func TestTheRosterIsWhatDispatchUses(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(agent.Tool.Schema, &s))
-	require.Equal(t, []string{"explore", "general", "plan", "rev"}, s.Properties.Agent.Examples)
+	require.Equal(t, []string{"coder", "explore", "general", "plan", "rev", "reviewer", "verifier", "web-researcher"}, s.Properties.Agent.Examples)
 	require.Equal(t, s.Properties.Agent.Examples, s.Properties.Tasks.Items.Properties.Agent.Examples)
 	for _, name := range s.Properties.Agent.Examples {
 		require.False(t, h.call(AgentTool, `{"agent":"`+name+`","prompt":"p"}`).Error, name)
@@ -194,7 +194,7 @@ func TestTheRosterIsWhatDispatchUses(t *testing.T) {
 	for _, name := range []string{"mute", "nobody"} {
 		r := h.call(AgentTool, `{"agent":"`+name+`","prompt":"p"}`)
 		require.True(t, r.Error)
-		require.Contains(t, r.Text(), "Agents: `explore`, `general`, `plan`, `rev`.")
+		require.Contains(t, r.Text(), "Agents: `coder`, `explore`, `general`, `plan`, `rev`, `reviewer`, `verifier`, `web-researcher`.")
 	}
 	static, ok := m.Tools.Lookup(AgentTool)
 	require.True(t, ok)

@@ -192,7 +192,7 @@ func TestBuiltInAgentsThatAreOffAreInNoTextAndNoSchema(t *testing.T) {
 	s := newSite(t, "meta: {BuiltInSubagents: false}\n")
 	s.write(".peri/agents/mine.md", "---\nname: mine\ndescription: Mine.\n---\nYou are mine.\n")
 	shut := s.open(script.New(), "")
-	for _, name := range []string{"general", "explore", "plan"} {
+	for _, name := range []string{"coder", "explore", "general", "plan", "reviewer", "verifier", "web-researcher"} {
 		require.Contains(t, shown(t, open), quoted(name)[1], "presence first")
 		for _, q := range quoted(name) {
 			require.NotContains(t, shown(t, shut), q)
