@@ -56,8 +56,16 @@ func (p *program) running(ctx context.Context, setup *builtin.Setup, find func(s
 }
 
 func (p *program) models(setup *builtin.Setup) func(string) (middleware.ModelFunc, error) {
-	f := &models.Factory{Dir: setup.Loaded.Root}
-	return f.Models
+	return factory(setup).Models
+}
+
+// factory makes the models that the settings name.
+func factory(setup *builtin.Setup) *models.Factory {
+	f := &models.Factory{Dir: setup.Loaded.Root, Providers: map[string]models.Provider{}}
+	for _, v := range setup.Loaded.Settings.Providers {
+		f.Providers[v.Name] = models.Provider{BaseURL: v.BaseURL.V, KeyEnv: v.KeyEnv.V}
+	}
+	return f
 }
 
 // shown makes a session to look at: as with a person at the terminal, and with a model that is never called.

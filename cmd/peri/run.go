@@ -15,22 +15,25 @@ import (
 )
 
 func (p *program) runCommand() *cobra.Command {
-	var mode string
+	var mode, model string
 	c := &cobra.Command{
 		Use:   "run PROMPT",
 		Short: "Take one turn and stream the answer",
 		Long: "Takes one turn and streams the answer to stdout; what the agent does goes to stderr. PROMPT - reads it from stdin.\n" +
 			"Calls that need approval are put to the terminal; without one they are denied, unless --mode says otherwise.",
-		Example: "  peri run 'What does this project do?'\n  peri run --mode plan --json - < prompt.txt",
+		Example: "  peri run 'What does this project do?'\n  peri run --mode plan --json - < prompt.txt\n  peri run --model ollama/llama3.3 'And this one?'",
 		Args:    takes("PROMPT"),
-		RunE:    func(c *cobra.Command, args []string) error { return p.prompted(c.Context(), args[0], mode) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.prompted(c.Context(), args[0], append(modeSetting(mode), modelSetting(model)...))
+		},
 	}
 	c.Flags().BoolVar(&p.json, "json", false, "events, one object a line")
 	c.Flags().StringVar(&mode, "mode", "", "the permission `MODE`: default, acceptEdits, plan, bypass, dontAsk")
+	c.Flags().StringVar(&model, "model", "", "the `MODEL`: VENDOR/NAME, offline, or script:FILE")
 	return c
 }
 
-func (p *program) prompted(ctx context.Context, text, mode string) (err error) {
+func (p *program) prompted(ctx context.Context, text string, settings []string) (err error) {
 	if text == "-" {
 		b, err := io.ReadAll(p.in)
 		if err != nil {
@@ -41,7 +44,7 @@ func (p *program) prompted(ctx context.Context, text, mode string) (err error) {
 	if strings.TrimSpace(text) == "" {
 		return usage(errors.New("the prompt is empty"))
 	}
-	setup, err := p.load(modeSetting(mode)...)
+	setup, err := p.load(settings...)
 	if err != nil {
 		return err
 	}
@@ -54,6 +57,13 @@ func (p *program) prompted(ctx context.Context, text, mode string) (err error) {
 	p.warn(setup.Diagnostics)
 	p.warn(s.Diagnostics())
 	return p.follow(s.Prompt(ctx, session.Text(text)))
+}
+
+func modelSetting(model string) []string {
+	if model == "" {
+		return nil
+	}
+	return []string{"model=" + model}
 }
 
 func modeSetting(mode string) []string {

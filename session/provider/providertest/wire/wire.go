@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -141,6 +142,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) take(r *http.Request, body []byte) (Reply, []string) {
 	if !s.admitted(r) {
 		return Reply{Status: http.StatusUnauthorized, Code: s.authCode(), Text: "invalid key: " + given(r)}, nil
+	}
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models") {
+		return Reply{Status: http.StatusOK}, nil
 	}
 	c := &check{server: s}
 	req := &Request{Header: r.Header.Clone(), Body: body}
