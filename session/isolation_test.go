@@ -192,3 +192,28 @@ func TestRouteAnswersAndAClosedOneIsAnsweredLikeAMisspeltOne(t *testing.T) {
 	require.Equal(t, "There is no command /hello.", s.Messages()[1].Text())
 	require.Equal(t, "There is no command /helo.", s.Messages()[3].Text())
 }
+
+func TestAllowAndDenyEditTheHostsOwnListsAlone(t *testing.T) {
+	o := options(t, script.New(), withTools("Tools", echo("One", 0), echo("Two", 0), echo("Three", 0)))
+	o.Lists.Deny = selectorsOf([]string{"Three"})
+	s := open(t, o)
+	require.Equal(t, []string{"One", "Two"}, names(s))
+	require.NoError(t, s.Deny("one", "Two"))
+	require.Empty(t, names(s))
+	require.NoError(t, s.Allow(" ONE ", "Three"))
+	require.Equal(t, []string{"One"}, names(s), "what the settings deny is not the host's to allow")
+	require.NoError(t, s.SetTools([]string{}, nil))
+	require.Empty(t, names(s), "an empty list is nothing")
+	require.NoError(t, s.Allow("Two"))
+	require.Equal(t, []string{"Two"}, names(s), "it is added where there is a list")
+	require.ErrorContains(t, s.Deny("B(rm *"), "not closed")
+	require.ErrorContains(t, s.Deny("hitl"), "PermissionMiddleware")
+	require.Equal(t, []string{"Two"}, names(s), "a refused change changes nothing")
+	require.NoError(t, s.SetTools(nil, nil))
+	require.Equal(t, []string{"One", "Two"}, names(s))
+	require.NoError(t, s.Deny("Two"))
+	again, err := session.Resume(t.Context(), fresh(o), s.ID())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, again.Close(t.Context())) }()
+	require.Equal(t, []string{"One"}, names(again), "the host's word is journalled")
+}

@@ -148,6 +148,54 @@ func (s *Session) SetTools(allow, deny []string) error {
 	})
 }
 
+// Deny adds to the host's own deny list from the next step on.
+func (s *Session) Deny(selectors ...string) error { return s.edit(nil, selectors) }
+
+// Allow takes entries off the host's own deny list from the next step on and, where the host has an allow list, adds them
+// to it. It undoes only what the host did: what settings or an agent's definition deny stays denied.
+func (s *Session) Allow(selectors ...string) error { return s.edit(selectors, nil) }
+
+// edit changes the host's own lists by single entries, which are the same when their canonical forms are.
+func (s *Session) edit(allow, deny []string) error {
+	return s.switched(func(h *Switches) error {
+		forms, err := canonical(append(slices.Clone(allow), deny...))
+		if err != nil {
+			return err
+		}
+		mine, err := canonical(h.Deny)
+		if err != nil {
+			return err
+		}
+		var kept []string
+		for i, text := range h.Deny {
+			if !slices.Contains(forms, mine[i]) {
+				kept = append(kept, text)
+			}
+		}
+		next := Switches{Allow: slices.Clone(h.Allow), Deny: append(kept, deny...)}
+		if h.Allow != nil {
+			next.Allow = append(next.Allow, allow...)
+		}
+		if _, err := toolview.NewFrame(next.lists()); err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+		h.Allow, h.Deny = next.Allow, next.Deny
+		return nil
+	})
+}
+
+func canonical(selectors []string) ([]string, error) {
+	out := make([]string, len(selectors))
+	for i, text := range selectors {
+		r, err := toolview.ParseRule(text, meta.Origin{Layer: "host"})
+		if err != nil {
+			return nil, fmt.Errorf("session: %w", err)
+		}
+		out[i] = r.String()
+	}
+	return out, nil
+}
+
 // switched makes one change of the host's switches, whole or not at all, and journals it.
 func (s *Session) switched(change func(*Switches) error) error {
 	s.mu.Lock()
