@@ -155,6 +155,13 @@ func (b *builder) close() {
 		return
 	}
 	f, tn := b.field, b.tune
+	if tn.weight[f] == 0 {
+		for _, term := range b.part {
+			b.number[term] = 0
+		}
+		b.part, b.length = b.part[:0], 0
+		return
+	}
 	each := tn.weight[f] / (1 - tn.slack[f] + tn.slack[f]*max(b.length/tn.mean[f], tn.floor))
 	for _, term := range b.part {
 		if b.acc[term] == 0 {

@@ -12,7 +12,7 @@ import (
 // state, nothing that one session could learn of another or change for it. The tools themselves stay with each Index.
 // It is safe for concurrent use; its lock covers the list alone, never indexing or a query.
 type Cache struct {
-	lex  *lexicon
+	lex  func() *lexicon // made when it is first needed
 	tune *tuning
 	room int
 
@@ -30,7 +30,7 @@ type cached struct {
 func NewCache(room int) *Cache { return newCache(room, tuned()) }
 
 func newCache(room int, tune tuning) *Cache {
-	return &Cache{lex: newLexicon(), tune: &tune, room: max(room, 1)}
+	return &Cache{lex: sync.OnceValue(newLexicon), tune: &tune, room: max(room, 1)}
 }
 
 // Index indexes the deferred tools of a view. from is an index of this cache that the view grew out of, nil when there
@@ -40,8 +40,8 @@ func (c *Cache) Index(v *toolview.View, from *Index) *Index {
 }
 
 func (c *Cache) index(tools []toolview.Entry, from *Index) *Index {
-	if from == nil || from.lex != c.lex {
-		from = &Index{core: &core{lex: c.lex, tune: c.tune}}
+	if lex := c.lex(); from == nil || from.lex != lex {
+		from = &Index{core: &core{lex: lex, tune: c.tune}}
 	}
 	ch, digest := differ(from, tools)
 	if digest == from.digest {

@@ -12,6 +12,7 @@ import (
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt"
 	"github.com/metaharness/peri/prompt/message"
+	index "github.com/metaharness/peri/toolsearch"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -52,7 +53,12 @@ type Found struct {
 }
 
 // New is the middleware. It has no options: what can be found is what the view of each step holds.
+//
+// The sessions of one suite share the indexes of views that read the same. What is shared is immutable and made of
+// texts alone under the digest of those very texts, so that no session can learn or change anything of another by it;
+// tools and their state stay with each session. All that a session may change is in what Open and Child return.
 func New() middleware.Middleware {
+	indexes := index.NewCache(shared)
 	return middleware.Middleware{
 		Name:    Name,
 		Doc:     "Lets the model search for tools that it is not shown and run them.",
@@ -68,11 +74,24 @@ func New() middleware.Middleware {
 				Schema: json.RawMessage(executeSchema), Unwrap: unwrap,
 			},
 		),
-		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
-			s := &state{}
-			return &middleware.Instance{State: s, Contribute: s.announce}, nil
+		Open: func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
+			return instance(ctx, env, indexes, nil)
 		},
 	}
+}
+
+// instance opens one session. A child finds for itself.
+func instance(ctx context.Context, env middleware.Env, indexes *index.Cache, parent *state) (*middleware.Instance, error) {
+	s, err := open(ctx, env, indexes, parent)
+	if err != nil {
+		return nil, err
+	}
+	return &middleware.Instance{
+		State: s, Contribute: s.announce,
+		Child: func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
+			return instance(ctx, env, indexes, s)
+		},
+	}, nil
 }
 
 // unwrap passes the arguments' own bytes on, so that whoever approves the call sees what the model wrote.
@@ -90,7 +109,7 @@ func unwrap(args json.RawMessage) (toolview.Inner, error) {
 	return toolview.Inner{Name: in.Name, Args: in.Arguments}, nil
 }
 
-func search(_ context.Context, s *state, call *toolview.Call, in searchArgs) (*message.Result, error) {
+func search(ctx context.Context, s *state, call *toolview.Call, in searchArgs) (*message.Result, error) {
 	if s == nil {
 		return nil, errors.New("toolsearch: the call has no state: its middleware was not opened")
 	}
@@ -98,10 +117,13 @@ func search(_ context.Context, s *state, call *toolview.Call, in searchArgs) (*m
 		in.Limit = usual
 	}
 	found := []Found{}
-	for _, h := range s.seen(call.View()).index().Search(in.Query, in.Limit) {
+	var names []string
+	for _, h := range s.index(call.View()).Search(in.Query, in.Limit) {
 		t := h.Entry.Tool
 		found = append(found, Found{t.Name, t.Doc, h.Entry.Owner, t.Schema})
+		names = append(names, t.Name)
 	}
+	s.remember(ctx, names)
 	structured, err := json.Marshal(map[string][]Found{"tools": found})
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: %w", err)
@@ -130,7 +152,7 @@ func text(found []Found) string {
 // step and no description may.
 func (s *state) announce(_ context.Context, step *middleware.Step, tail *prompt.Tail) error {
 	if step.View != nil && step.View.HasDeferred() {
-		tail.Add(s.seen(step.View).announcement())
+		tail.Add(s.announcement(step.View))
 	}
 	return nil
 }

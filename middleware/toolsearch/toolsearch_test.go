@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -155,24 +154,4 @@ func TestDescriptionsDoNotDependOnTheView(t *testing.T) {
 		require.Equal(t, string(x.Tool.Schema), string(y.Tool.Schema))
 		require.True(t, x.Tool.Finder && x.Tool.Private)
 	}
-}
-
-func TestManyViewsShareOneBoundedState(t *testing.T) {
-	in, v := rig(t, nil, leaf("mcp__map__route", "Plans a route.", `{"type":"object"}`))
-	s := in.State.(*state)
-	require.Same(t, s.seen(v), s.seen(v))
-	first := s.seen(v).index()
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 3 * remembered {
-				_, other := rig(t, nil, leaf("mcp__map__route", "Plans a route.", `{"type":"object"}`))
-				s.seen(other).index().Search("route", 5)
-			}
-		})
-	}
-	wg.Wait()
-	require.Len(t, s.views, remembered)
-	require.NotSame(t, first, s.seen(v).index(), "it was forgotten and made anew")
-	require.NotEmpty(t, s.seen(v).index().Search("route", 5))
 }
