@@ -24,7 +24,8 @@ type touch struct {
 	owner string
 	decl  *Decl
 	at    Place
-	// edits says that the tool may edit files, internal that it touches nothing outside the session.
+	// edits says that the tool may edit files, internal that it touches nothing outside the session but what its subjects
+	// name.
 	edits, internal bool
 
 	asked bool
@@ -34,9 +35,10 @@ type touch struct {
 
 func newTouch(c *Call, at Place) *touch {
 	tool := c.entry.Tool
+	internal := tool.Effects.Has(Internal)
 	return &touch{
-		call: c, owner: c.entry.Owner, decl: &tool.Decl, at: at,
-		edits: tool.Effects.Has(Edits) || tool.Effects.Has(Runs), internal: tool.Effects.Has(Internal),
+		call: c, owner: c.entry.Owner, decl: &tool.Decl, at: at, internal: internal,
+		edits: tool.Effects.Has(Edits) || tool.Effects.Has(Runs) || internal && tool.Subjects != nil,
 	}
 }
 

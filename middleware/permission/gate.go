@@ -229,7 +229,7 @@ func allowing(rules []rule, c *toolview.Call, s toolview.Subject, at toolview.Pl
 func (g *gate) whole(c *toolview.Call, subjects []toolview.Subject) middleware.Verdict {
 	effects := c.Tool().Effects
 	v := g.byMode(g.column(effects, subjects), toolview.Subject{})
-	if g.planning() && !readOnlyTool(effects) {
+	if g.planning() && !onlyLooks(effects, subjects) {
 		return v
 	}
 	if r := g.opening(g.allow, c, subjects); r != nil {

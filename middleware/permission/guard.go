@@ -11,10 +11,10 @@ import (
 // column sorts a call. An edit counts as one in the project when its tool only edits and every path that it changes is
 // known and inside.
 func (g *gate) column(e toolview.Effects, subjects []toolview.Subject) class {
-	if readOnlyTool(e) {
+	if onlyLooks(e, subjects) {
 		return readOnly
 	}
-	if !onlyEdits(e) {
+	if !onlyEdits(e) && !e.Has(toolview.Internal) {
 		return otherwise
 	}
 	edits := 0

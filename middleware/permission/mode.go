@@ -70,9 +70,18 @@ func (m Mode) guarded() middleware.Decision {
 	return middleware.Ask
 }
 
-// readOnlyTool reports whether a tool changes nothing outside the session.
-func readOnlyTool(e toolview.Effects) bool {
-	return e.Has(toolview.ReadOnly) && !e.Has(toolview.OpenWorld) || e.Has(toolview.Internal)
+// onlyLooks reports whether a call changes nothing outside the session. An internal tool may name a file that this one
+// call of it writes.
+func onlyLooks(e toolview.Effects, subjects []toolview.Subject) bool {
+	if !e.Has(toolview.Internal) {
+		return e.Has(toolview.ReadOnly) && !e.Has(toolview.OpenWorld)
+	}
+	for _, s := range subjects {
+		if s.Kind == toolview.Path && s.Edit {
+			return false
+		}
+	}
+	return true
 }
 
 // onlyEdits reports whether files are all that a tool changes, so that its paths tell everything about it.

@@ -102,6 +102,11 @@ func TestTheModeTableHoldsForEveryEffect(t *testing.T) {
 		for _, path := range []string{"", "src/a.go", root + "/src/a.go", "../other/a.go", "/etc/passwd", "~/a", root + "x/a"} {
 			column := 2
 			switch inside := path == "src/a.go" || path == root+"/src/a.go"; {
+			case e.Has(toolview.Internal) && path != "":
+				// The session's own tool, and a call of it that writes a file.
+				if column = 2; inside {
+					column = 1
+				}
 			case e.Has(toolview.ReadOnly) && !e.Has(toolview.OpenWorld), e.Has(toolview.Internal):
 				column = 0
 			case e.Has(toolview.Edits) && e&(toolview.Runs|toolview.OpenWorld) == 0 && inside:

@@ -63,7 +63,7 @@ func (r *rule) covers(c *toolview.Call) bool {
 // about reports whether a scoped restricting rule may be about some call of the tool.
 func (r *rule) about(c *toolview.Call) bool {
 	t := c.Tool()
-	return r.Covers(c.Owner(), &t.Decl) || r.edits && t.Effects&(toolview.Edits|toolview.Runs) != 0
+	return r.Covers(c.Owner(), &t.Decl) || r.edits && (t.Effects&(toolview.Edits|toolview.Runs) != 0 || t.Effects.Has(toolview.Internal) && t.Subjects != nil)
 }
 
 // opens reports whether a rule without a scope allows every call of a tool. One about edits allows tools that do nothing
