@@ -42,7 +42,7 @@ var rules = []rule{
 	{"toolview/program", nil, []string{"go.starlark.net/"}, "programs run without knowing tools"},
 	{"toolview", slices.Concat([]string{"toolview/schema"}, below["meta"], below["message"]), nil, "a view resolves names and knows no middleware"},
 	{"config", slices.Concat(below["meta"], []string{"toolview"}), []string{"*"}, "settings know keys and selectors, and no middleware"},
-	{"toolsearch", []string{"toolview"}, nil, "the index is derived from a view and from nothing else"},
+	{"toolsearch", []string{"toolview"}, []string{"github.com/kljensen/snowball/"}, "the index is derived from a view and from nothing else, and stems by a library"},
 	{"middleware", []string{"meta", "prompt", "prompt/message", "toolview"}, nil, "the contract knows no capability and no session"},
 	{"middleware/builtin", []string{"config", "middleware", "middleware/...", "toolsearch", "subagent", "subagent/...", "prompt", "toolview", "meta", "prompt/message"}, []string{"*"}, "the suite alone knows every middleware and the settings"},
 	{"middleware/closuretest", slices.Concat(below["session"], []string{"session/provider/script", "session/store/memory"}), []string{"*"}, "the kit tests any suite, so it knows no built-in one"},
