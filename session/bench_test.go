@@ -171,11 +171,12 @@ func (m *meter) off() {
 	m.allocs += after.Mallocs - m.before.Mallocs
 }
 
-func (m *meter) report(b *testing.B, steps int, floor float64) {
-	per := float64(m.ns.Nanoseconds()) / float64(steps)
+// report gives time over timed steps, and memory over counted ones.
+func (m *meter) report(b *testing.B, timed, counted int, floor float64) {
+	per := float64(m.ns.Nanoseconds()) / float64(timed)
 	b.ReportMetric(per, "ns/step")
-	b.ReportMetric(float64(m.bytes)/float64(steps), "B/step")
-	b.ReportMetric(float64(m.allocs)/float64(steps), "allocs/step")
+	b.ReportMetric(float64(m.bytes)/float64(counted), "B/step")
+	b.ReportMetric(float64(m.allocs)/float64(counted), "allocs/step")
 	if floor > 0 {
 		b.ReportMetric(per/floor, "x/floor")
 	}
@@ -204,25 +205,51 @@ func drain(b testing.TB, s *session.Session) {
 	}
 }
 
-// benchTurn measures turns, each on a session of its own that make opens outside the measurement.
+// benchTurn measures turns, each on a session of its own that open makes outside the measurement. Time is taken turn by
+// turn, allocations over a batch of their own, since reading them stops the world.
 func benchTurn(b *testing.B, floor float64, open func() *session.Session) {
 	var m meter
-	for done := 0; done < b.N; {
-		batch := make([]*session.Session, min(64, b.N-done))
-		for i := range batch {
-			batch[i] = open()
+	prefault()
+	for i := range b.N + warmUp {
+		s := open()
+		start := time.Now()
+		drain(b, s)
+		if i >= warmUp {
+			m.ns += time.Since(start)
 		}
-		m.on()
-		for _, s := range batch {
-			drain(b, s)
-		}
-		m.off()
-		for _, s := range batch {
-			require.NoError(b, s.Close(context.Background()))
-		}
-		done += len(batch)
+		require.NoError(b, s.Close(context.Background()))
 	}
-	m.report(b, b.N*(callsPerTurn+1), floor)
+	const batch = 32
+	all := make([]*session.Session, batch)
+	for i := range all {
+		all[i] = open()
+	}
+	spent := m.ns
+	m.on()
+	for _, s := range all {
+		drain(b, s)
+	}
+	m.off()
+	m.ns = spent
+	for _, s := range all {
+		require.NoError(b, s.Close(context.Background()))
+	}
+	m.report(b, b.N*(callsPerTurn+1), batch*(callsPerTurn+1), floor)
+}
+
+// warmUp turns are taken before the clock counts.
+const warmUp = 20
+
+// prefault has the system map memory before the clock counts: with GOGC=off every step would else pay for fresh pages,
+// which cost more than the step.
+func prefault() {
+	ballast := make([]byte, 1<<30)
+	for i := 0; i < len(ballast); i += 4096 {
+		ballast[i] = 1
+	}
+	runtime.KeepAlive(ballast)
+	ballast = nil
+	runtime.GC()
 }
 
 func opener(b *testing.B, o session.Options) func() *session.Session {
@@ -245,7 +272,7 @@ func BenchmarkFloor(b *testing.B) {
 				floorTurn(model, tools, nil)
 			}
 			m.off()
-			m.report(b, b.N*(callsPerTurn+1), 0)
+			m.report(b, b.N*(callsPerTurn+1), b.N*(callsPerTurn+1), 0)
 		})
 	}
 }
