@@ -18,15 +18,25 @@ language: Latin
 persona: terse
 web: {search: "searxng:https://search.example"}
 `,
+		".peri/workflows/sweep.star": "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
 		".peri/agents/reviewer.md": "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",
 	})
-	s := load(t, root, t.TempDir(), "workspace.bash_async=true")
+	home := write(t, map[string]string{"settings.yaml": `
+hooks:
+  PreToolUse: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]
+  PermissionRequest: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]
+  PostToolUse: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]
+  SubagentStart: [{matcher: no-such-agent, hooks: [{command: "exit 2"}]}]
+  SubagentStop: [{matcher: no-such-agent, hooks: [{command: "exit 2"}]}]
+  Notification: [{matcher: nothing, hooks: [{command: "exit 2"}]}]
+`})
+	s := load(t, root, home, "workspace.bash_async=true")
 	require.Empty(t, s.Diagnostics)
-	closuretest.Run(t, closuretest.Config{Middlewares: s.Blueprint.Suite.All(), Root: root, Pairs: !testing.Short()})
+	closuretest.Run(t, closuretest.Config{Middlewares: s.Blueprint.Suite.All(), Root: root, Ways: ways, Pairs: !testing.Short()})
 }
 
 func TestTheDefaultSuiteClosesWhole(t *testing.T) {
 	suite, err := builtin.Suite(builtin.Options{})
 	require.NoError(t, err)
-	closuretest.Run(t, closuretest.Config{Middlewares: suite.All()})
+	closuretest.Run(t, closuretest.Config{Middlewares: suite.All(), Ways: ways})
 }

@@ -102,12 +102,13 @@ func (s *state) instance() *middleware.Instance {
 	if s.any(SessionEnd) && !s.named() && !s.agent.Fork {
 		k.End = s.end
 	}
-	k.Input = s.input
+	if len(s.hooks) == 0 {
+		in.Unsupported = "no hooks are configured"
+		return in
+	}
+	k.Input, in.Contribute = s.input, s.contribute
 	if s.any(Stop, SubagentStop) {
 		k.Stop = s.stop
-	}
-	if len(s.hooks) > 0 {
-		in.Contribute = s.contribute
 	}
 	return in
 }
