@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -62,34 +61,6 @@ func (t *terminal) read(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-}
-
-// Approve asks about each call in turn.
-func (t *terminal) Approve(ctx context.Context, requests []session.Request) ([]session.Approval, error) {
-	out := make([]session.Approval, len(requests))
-	for i, r := range requests {
-		who := "The agent"
-		if r.Agent != "" {
-			who = "Agent " + r.Agent
-		}
-		fmt.Fprintf(t.out, "\n%s wants to run %s (%s)\n  %s\n", who, r.Tool, r.Owner, printable(string(r.Args)))
-		if r.Reason != "" {
-			fmt.Fprintf(t.out, "  asked because %s\n", printable(r.Reason))
-		}
-		fmt.Fprint(t.out, "Run it? y to run, n or a reason to refuse: ")
-		answer, err := t.read(ctx)
-		if err != nil {
-			return nil, unanswered(err)
-		}
-		switch strings.ToLower(answer) {
-		case "y", "yes":
-			out[i].Allow = true
-		case "", "n", "no":
-		default:
-			out[i].Message = answer
-		}
-	}
-	return out, nil
 }
 
 // Ask puts questions one after another: a number, several with commas, or words of one's own.

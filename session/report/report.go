@@ -151,7 +151,7 @@ func (r *Report) unattended(s *session.Session) {
 		}
 	}
 	for _, l := range s.Chain().Links() {
-		if l.Instance != nil && l.Gates {
+		if l.Gates && l.Fate.Status == middleware.Live {
 			return
 		}
 	}
