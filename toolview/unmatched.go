@@ -26,6 +26,18 @@ func (f *Frame) Unmatched(known []Band) []meta.Diagnostic {
 		report("tools.allow", &f.allow[i])
 	}
 	report("tools.deny", &f.deny)
+	for _, k := range f.kinds {
+		if k.allow != nil {
+			report(string(k.kind)+".allowed", k.allow)
+		}
+		report(string(k.kind)+".disabled", &k.deny)
+	}
+	if f.rules != nil {
+		for i := range f.rules.rules {
+			out = append(out, v.unmatched("permission", &f.rules.rules[i])...)
+		}
+	}
+	report("delegates", &f.lift)
 	return out
 }
 

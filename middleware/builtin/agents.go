@@ -69,7 +69,7 @@ func doubts(c *subagent.Catalog, known []toolview.Band) []meta.Diagnostic {
 	for _, d := range c.All() {
 		spawn := d.Spawn()
 		key := "agents." + d.Name
-		frame, err := toolview.NewFrame(spawn.Lists())
+		frame, err := d.Frame()
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				out = append(out, meta.Diagnostic{
@@ -80,7 +80,7 @@ func doubts(c *subagent.Catalog, known []toolview.Band) []meta.Diagnostic {
 			continue
 		}
 		for _, found := range frame.Unmatched(known) {
-			found.Code, found.Key, found.Origin = "agent_selector", key, d.Origin
+			found.Code, found.Key = "agent_selector", key
 			out = append(out, found)
 		}
 	}
