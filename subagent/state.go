@@ -26,6 +26,7 @@ const (
 type state struct {
 	roster *roster
 	store  middleware.Store
+	root   string // the project's folder; "" = there is none
 
 	mu        sync.Mutex
 	generated []Definition // in the order of their making

@@ -90,7 +90,7 @@ func (f *factory) open(ctx context.Context, env middleware.Env) (*middleware.Ins
 
 // instance serves one session; a child has another, with agents of its own making.
 func instance(ctx context.Context, env middleware.Env, r *roster) (*middleware.Instance, error) {
-	s := &state{roster: r, store: env.Store}
+	s := &state{roster: r, store: env.Store, root: env.Project.Root}
 	if err := s.restore(ctx); err != nil {
 		return nil, err
 	}

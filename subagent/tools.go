@@ -35,6 +35,7 @@ type generateArgs struct {
 	Description string   `json:"description" doc:"what it is for" min:"1"`
 	Prompt      string   `json:"prompt" alias:"systemPrompt,system_prompt" doc:"its whole system text" min:"1"`
 	Tools       []string `json:"tools,omitempty" doc:"the tools that it may use; left out: all that you have"`
+	Save        bool     `json:"save,omitempty" alias:"saveToFile,save_to_file" doc:"also write it to the project, for later sessions"`
 }
 
 // forkName is what rules call a fork, which is no agent of that name.
@@ -75,6 +76,12 @@ func generateTool() toolview.Tool {
 	return toolview.New(toolview.Tool{
 		Decl: toolview.Decl{Name: GenerateTool, Aliases: []string{"generate"}, Private: true},
 		Doc:  trimmed(generateDoc), Effects: toolview.Internal,
+		Subjects: toolview.Subjects(func(in generateArgs) []toolview.Subject {
+			if !in.Save {
+				return nil
+			}
+			return []toolview.Subject{{Kind: toolview.Path, Value: savedAs(in.Name), Edit: true}}
+		}),
 	}, generate)
 }
 
@@ -194,5 +201,12 @@ func generate(ctx context.Context, s *state, _ *toolview.Call, in generateArgs) 
 	if bad != "" {
 		return message.Fail(bad), nil
 	}
-	return message.Say(fmt.Sprintf("Agent `%s` is there. Start it with `%s`.", d.Name, AgentTool)), nil
+	text := fmt.Sprintf("Agent `%s` is there. Start it with `%s`.", d.Name, AgentTool)
+	if !in.Save {
+		return message.Say(text), nil
+	}
+	if err := s.save(&d); err != nil {
+		return message.Fail(fmt.Sprintf("%s It was not saved: %v.", text, err)), nil
+	}
+	return message.Say(fmt.Sprintf("%s Later sessions find it in %s.", text, savedAs(d.Name))), nil
 }
