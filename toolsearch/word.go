@@ -76,8 +76,10 @@ func (c *core) count(s *scratch, f found) {
 	if carries {
 		s.telling++
 		s.want += worth
-		if f.df > 0 || synonyms {
+		if f.df > 0 {
 			s.known += worth
+		} else if synonyms {
+			s.known += worth * tn.proxy
 		}
 	}
 	if f.df > 0 {
