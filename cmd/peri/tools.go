@@ -22,12 +22,14 @@ func (p *program) toolsCommand() *cobra.Command {
 		Use: "list", Short: "The tools that a session here sees, direct and deferred", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return p.looking(c.Context(), p.listTools) },
 	}
+	var explain bool
 	search := &cobra.Command{
 		Use: "search QUERY", Short: "What a search for deferred tools finds", Args: takes("QUERY"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.looking(c.Context(), func(v *toolview.View) error { return p.searchTools(v, args[0]) })
+			return p.looking(c.Context(), func(v *toolview.View) error { return p.searchTools(v, args[0], explain) })
 		},
 	}
+	search.Flags().BoolVar(&explain, "explain", false, "with scores, and why each tool was found")
 	var mode string
 	call := &cobra.Command{
 		Use: "call NAME [JSON]", Short: "Make one call through all gates", Args: takes("NAME", "[JSON]"),
@@ -74,6 +76,9 @@ type toolRow struct {
 	Title   string          `json:"title"`
 	Doc     string          `json:"doc"`
 	Schema  json.RawMessage `json:"schema"`
+	// Score and Why are there when a search is to explain itself.
+	Score *float64 `json:"score,omitempty"`
+	Why   []whyRow `json:"why,omitempty"`
 }
 
 func (p *program) listTools(v *toolview.View) error {
@@ -86,10 +91,14 @@ func (p *program) listTools(v *toolview.View) error {
 
 const mostHits = 20
 
-func (p *program) searchTools(v *toolview.View, query string) error {
+func (p *program) searchTools(v *toolview.View, query string, explain bool) error {
 	rows := []toolRow{}
-	for _, h := range toolsearch.New(v).Search(query, mostHits) {
-		rows = append(rows, rowOf(h.Entry))
+	for _, h := range toolsearch.New(v).Explain(query, mostHits) {
+		r := rowOf(h.Entry)
+		if explain {
+			r.Score, r.Why = &h.Score, whyRows(h.Why)
+		}
+		rows = append(rows, r)
 	}
 	if err := p.toolRows(rows); err != nil {
 		return err
@@ -101,6 +110,21 @@ func (p *program) searchTools(v *toolview.View, query string) error {
 		return hint(errors.New("no tool is deferred here, so there is nothing to search"), "peri tools list shows the direct ones")
 	}
 	return hint(fmt.Errorf("no deferred tool matches %q", query), "fewer or other words; peri tools list shows all")
+}
+
+// whyRow is one reason for a tool that was found.
+type whyRow struct {
+	How   string  `json:"how"`
+	Word  string  `json:"word,omitempty"`
+	Match string  `json:"match,omitempty"`
+	Score float64 `json:"score"`
+}
+
+func whyRows(why []toolsearch.Reason) (rows []whyRow) {
+	for _, r := range why {
+		rows = append(rows, whyRow{r.How, r.Word, r.Match, r.Score})
+	}
+	return rows
 }
 
 func rowOf(e toolview.Entry) toolRow {
@@ -124,7 +148,14 @@ func (p *program) toolRows(rows []toolRow) error {
 	}
 	w := &page{w: p.out}
 	for _, r := range rows {
-		w.row(r.Name, r.Kind, r.Owner, r.Title)
+		if r.Score == nil {
+			w.row(r.Name, r.Kind, r.Owner, r.Title)
+			continue
+		}
+		w.row(r.Name, fmt.Sprintf("%.2f", *r.Score), r.Owner, r.Title)
+		for _, y := range r.Why {
+			w.row("", fmt.Sprintf("%.2f", y.Score), y.How, y.Word, y.Match)
+		}
 	}
 	w.flush()
 	return w.err
