@@ -23,6 +23,8 @@ const (
 type splitter struct {
 	buf  []byte
 	ends []int
+	// value says that the word at hand is written like a name or a number inside a text.
+	value bool
 }
 
 // each calls yield with every word of a text: runs of letters and digits, cut at inner capitals into parts, with the
@@ -52,6 +54,9 @@ func runeAt(text string, at int) (rune, int) {
 func (s *splitter) word(text string, at int, yield func([]byte, kind)) int {
 	s.buf, s.ends = s.buf[:0], s.ends[:0]
 	var before, last rune
+	digit := false
+	first, _ := runeAt(text, at)
+	s.value = at > 0 && unicode.IsUpper(first)
 	for start := at; at < len(text); {
 		r, size := runeAt(text, at)
 		if (r == '\'' || r == '’') && at+size < len(text) && (text[at+size] == 's' || text[at+size] == 't') {
@@ -63,6 +68,7 @@ func (s *splitter) word(text string, at int, yield func([]byte, kind)) int {
 		if !isWord(r) || isCJK(r) {
 			break
 		}
+		digit = digit || '0' <= r && r <= '9'
 		switch {
 		case at > start && unicode.IsUpper(r) && !unicode.IsUpper(last):
 			s.cut(len(s.buf))
@@ -74,6 +80,7 @@ func (s *splitter) word(text string, at int, yield func([]byte, kind)) int {
 		at += size
 	}
 	if len(s.ends) == 0 {
+		s.value = s.value || digit
 		give(s.buf, plain, yield)
 		return at
 	}
@@ -100,6 +107,7 @@ func (s *splitter) cut(at int) {
 }
 
 func (s *splitter) cjk(text string, at int, yield func([]byte, kind)) int {
+	s.value = false
 	for size := 0; at < len(text); {
 		r, w := utf8.DecodeRuneInString(text[at:])
 		if !isCJK(r) {

@@ -66,6 +66,6 @@ func tuned() tuning {
 		k1:     1, stopwords: true, stem: true, humps: true, pairs: true, lone: 0.8, fill: 0.6,
 		group: 0.35, alone: 0.8, repair: 0.7, path: 1,
 		cover: 0.3, vote: 0.7, best: 32, name: 0.3, lead: 0.4, order: 0.2,
-		known: 0.4, story: 0.2, proxy: 0.7, floor: 0.4, long: 5,
+		known: 0.4, story: 0.2, proxy: 0.85, floor: 0.4, long: 5,
 	}
 }

@@ -73,7 +73,8 @@ func (c *core) count(s *scratch, f found) {
 	s.stamp++
 	s.sentence += worth
 	synonyms := tn.group > 0 && c.grouped(f.groups)
-	if carries {
+	// A name or a number that no tool has is what a tool is to work on, and says nothing of which.
+	if carries && (f.df > 0 || synonyms || !s.split.value) {
 		s.telling++
 		s.want += worth
 		if f.df > 0 {
