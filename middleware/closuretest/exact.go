@@ -123,6 +123,10 @@ func expect(base *look, gone map[string]bool) expected {
 			e.segments = append(e.segments, r)
 		}
 	}
+	// A child may have fewer deferred tools than its parent, and lose the last one earlier.
+	finds := slices.ContainsFunc(base.surface, func(f session.Fact) bool {
+		return f.Surface == session.ChildPrefix+session.OnSearch && !gone[f.Owner]
+	})
 	for _, f := range base.surface {
 		if gone[f.Owner] {
 			continue
@@ -131,8 +135,10 @@ func expect(base *look, gone map[string]bool) expected {
 		if rest, ok := strings.CutPrefix(surface, session.ChildPrefix); ok {
 			child, surface = session.ChildPrefix, rest
 		}
+		x, _ := base.view.Lookup(f.Name)
 		switch {
-		case (surface == session.OnTool || surface == session.OnSearch) && !stays[f.Name],
+		case child != "" && surface == session.OnTool && !finds && x.Tool != nil && x.Tool.Finder,
+			(surface == session.OnTool || surface == session.OnSearch) && !stays[f.Name],
 			surface == session.OnSegment && !text[f.Name]:
 			continue
 		case surface == session.OnSearch && finders == 0:
