@@ -46,6 +46,18 @@ func run(ctx context.Context, s *state, call *toolview.Call, in args, h toolview
 	if bad != "" {
 		return message.Fail(bad), nil
 	}
+	file := inline + ".star"
+	if in.Name != "" {
+		file = w.file()
+	}
+	// What is no script begins no run.
+	conf := program.Config{
+		File: file, Source: w.Source, Functions: (&runner{}).functions(), Globals: globals(in.Args),
+		Go: func() error { return context.Cause(ctx) }, Limits: program.Limits{Calls: maxAgents},
+	}
+	if err := program.Check(conf); err != nil {
+		return message.Fail(err.Error()), nil
+	}
 	id := in.Resume
 	if id == "" {
 		id = runID(w, in.Args)
@@ -62,14 +74,8 @@ func run(ctx context.Context, s *state, call *toolview.Call, in args, h toolview
 			_ = s.journal.end(ctx, id, false) // saves nothing
 		}
 	}()
-	file := inline + ".star"
-	if in.Name != "" {
-		file = w.file()
-	}
-	out, err := program.Run(program.Config{
-		File: file, Source: w.Source, Functions: r.functions(), Globals: globals(in.Args), Do: r.do,
-		Go: func() error { return context.Cause(ctx) }, Limits: program.Limits{Calls: maxAgents},
-	})
+	conf.Functions, conf.Do = r.functions(), r.do
+	out, err := program.Run(conf)
 	if err != nil {
 		return message.Fail(out.Output + err.Error() + "\n" + r.left()), nil
 	}

@@ -78,11 +78,16 @@ func (f factory) start(ctx context.Context, env middleware.Env) (*middleware.Ins
 		return nil, err
 	}
 	in, err := f.instance(ctx, env, o, list)
-	if err != nil || !fresh || env.Store == nil {
-		return in, err
+	if err != nil {
+		return nil, err
 	}
 	// What was read is fixed for the session from its first turn on. Before that there is no journal to keep it in.
-	in.Hooks.Start = func(ctx context.Context) error { return keep(ctx, env.Store, list) }
+	in.Hooks.Start = func(ctx context.Context) error {
+		if !fresh || env.Store == nil {
+			return nil
+		}
+		return keep(ctx, env.Store, list)
+	}
 	return in, nil
 }
 
