@@ -19,7 +19,7 @@ persona: terse
 web: {search: "searxng:https://search.example"}
 `,
 		".peri/workflows/sweep.star": "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
-		".peri/agents/reviewer.md": "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",
+		".peri/agents/reviewer.md":   "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",
 	})
 	home := write(t, map[string]string{"settings.yaml": `
 hooks:

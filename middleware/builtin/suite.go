@@ -14,11 +14,13 @@ import (
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
 	"github.com/metaharness/peri/middleware/permission"
+	"github.com/metaharness/peri/middleware/ptc"
 	"github.com/metaharness/peri/middleware/todo"
 	"github.com/metaharness/peri/middleware/toolsearch"
 	"github.com/metaharness/peri/middleware/web"
 	"github.com/metaharness/peri/middleware/workspace"
 	"github.com/metaharness/peri/subagent"
+	"github.com/metaharness/peri/subagent/workflow"
 )
 
 // Options are those of every built-in middleware that has some. The zero value is what empty settings give.
@@ -31,6 +33,7 @@ type Options struct {
 	SubAgent      subagent.Options
 	Workspace     workspace.Options
 	Web           web.Options
+	Ptc           ptc.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
 	// their deferred tools are found like any other.
 	More []middleware.Middleware
@@ -68,6 +71,10 @@ func Suite(o Options) (*middleware.Suite, error) {
 		// Those who act.
 		workspace.New(o.Workspace), // the project's files and commands: what most sessions use most
 		web.New(o.Web),             // the world outside, behind the project's own files
+
+		// What combines the above: by its own calls, each of which is judged and run like a model's.
+		workflow.New(workflow.Options{Depth: o.SubAgent.Depth, Multitask: o.SubAgent.Multitask}), // agents by a script, within delegation's own limits
+		ptc.New(o.Ptc), // tools by a program; behind everything that it may call
 	}
 	list = append(list, o.More...) // a program's own, behind what it builds upon
 	// Last of the tool owners: what it finds is everything before it.
