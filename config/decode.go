@@ -25,6 +25,7 @@ func settings(merged *value) Settings {
 		},
 		Tools: Tools{
 			Allow:         tools.at("allow").lists(),
+			AllowAt:       tools.at("allow").origins(),
 			Deny:          tools.at("deny").items(),
 			WithoutSearch: read[string](tools.at("without_search")),
 		},
@@ -99,6 +100,18 @@ func (p place) lists() [][]Item {
 	out := make([][]Item, len(p.v.items))
 	for i, l := range p.v.items {
 		out[i] = place{v: l}.items()
+	}
+	return out
+}
+
+// origins are where the lists stand that lists returns.
+func (p place) origins() []meta.Origin {
+	if p.v == nil {
+		return nil
+	}
+	out := make([]meta.Origin, len(p.v.items))
+	for i, l := range p.v.items {
+		out[i] = l.at
 	}
 	return out
 }

@@ -49,8 +49,10 @@ type Permissions struct {
 }
 
 // Tools hold the selectors of every session. WithoutSearch is direct, hide or error.
+// AllowAt is where each list of Allow stands.
 type Tools struct {
 	Allow         [][]Item
+	AllowAt       []meta.Origin
 	Deny          []Item
 	WithoutSearch Value[string]
 }

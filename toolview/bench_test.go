@@ -3,7 +3,6 @@ package toolview_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,23 +47,6 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
-}
-
-// Twice the tools and twice the selectors that must be asked one by one cost about four times as much, no more.
-func TestDerivingIsLinearInToolsAndInSelectors(t *testing.T) {
-	run := func(n, selectors int) time.Duration {
-		bands, p := crowd(t, n, selectors)
-		best := time.Hour
-		for range 7 {
-			start := time.Now()
-			v := toolview.NewDeriver(bands, nil, nil).View(p, nil)
-			best = min(best, time.Since(start))
-			require.NotEmpty(t, v.Direct())
-		}
-		return best
-	}
-	small, large := run(1000, 50), run(8000, 50)
-	require.Less(t, large, 30*small, "1,000 tools took %s, 8,000 took %s", small, large)
 }
 
 func TestAScopeCostsOnlyTheCallsItIsAbout(t *testing.T) {

@@ -3,6 +3,8 @@ package toolview
 import (
 	"errors"
 	"slices"
+
+	"github.com/metaharness/peri/meta"
 )
 
 // Lists are the allow and deny lists of one level: the settings, the host or an agent.
@@ -10,6 +12,8 @@ type Lists struct {
 	// Allow holds every allow list that applies; a tool must be on each. None = everything, an empty one = nothing.
 	Allow [][]Selector `json:"allow,omitempty"`
 	Deny  []Selector   `json:"deny,omitempty"`
+	// AllowAt is where the allow lists stand, parallel to Allow as far as it goes. An empty list has no entry to say it.
+	AllowAt []meta.Origin `json:"allow_at,omitempty"`
 	// Kinds are lists for one kind of tool each, and Rules is a ruleset: of it the last that matches holds, and only what
 	// it denies is this package's.
 	Kinds []KindLists `json:"kinds,omitempty"`
@@ -48,6 +52,7 @@ func NewFrame(l Lists) (*Frame, error) {
 		f.allow = append(f.allow, c)
 		f.lists.Allow = append(f.lists.Allow, c.entries())
 	}
+	f.lists.AllowAt = slices.Clone(l.AllowAt)
 	f.deny, f.lift = add(l.Deny, true), add(l.Lift, false)
 	if len(l.Deny) > 0 {
 		f.lists.Deny = f.deny.entries()
@@ -98,11 +103,7 @@ func (f *Frame) narrows(owner string, d *Decl, finder bool) (Gate, Selector) {
 			break
 		}
 		if listed, _ := f.allow[i].lists(owner, d); !listed {
-			var at Selector
-			if len(f.allow[i].rules) > 0 {
-				at = f.allow[i].rules[0].Selector
-			}
-			return GateListed, Selector{Text: "not on the allow list", Origin: at.Origin}
+			return GateListed, Selector{Text: "not on the allow list", Origin: f.allowAt(i)}
 		}
 	}
 	if s, ok := f.deny.denies(owner, d); ok {
@@ -117,6 +118,17 @@ func (f *Frame) narrows(owner string, d *Decl, finder bool) (Gate, Selector) {
 		return GateDenied, s
 	}
 	return "", Selector{}
+}
+
+// allowAt is where an allow list stands.
+func (f *Frame) allowAt(i int) meta.Origin {
+	switch {
+	case i < len(f.lists.AllowAt):
+		return f.lists.AllowAt[i]
+	case len(f.allow[i].rules) > 0:
+		return f.allow[i].rules[0].Origin
+	}
+	return meta.Origin{}
 }
 
 // refuses is the scoped entries of one level for one call; nil = they let it pass.

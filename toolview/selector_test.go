@@ -461,7 +461,7 @@ func TestMissingAsksTheOwnersAndNotTheLists(t *testing.T) {
 
 func TestUnmatchedKnowsWhatServersMayBring(t *testing.T) {
 	bands := harness()
-	f := frame(t, toolview.Lists{Deny: sel("mcp__later__x", "mcp:later", "Web*", "Wbe*", "Read|Raed", "@Nobody", "Bash(x)", "api__nothing")})
+	f := frame(t, toolview.Lists{Deny: sel("mcp__later__x", "mcp:later", "Web*", "Wbe*", "Read|Raed", "@Nobody", "api__nothing")})
 	var said []string
 	for _, d := range f.Unmatched(bands) {
 		said = append(said, d.Message)
@@ -470,6 +470,22 @@ func TestUnmatchedKnowsWhatServersMayBring(t *testing.T) {
 		`"Wbe*" selects no tool of this session`, `"raed" selects no tool of this session`,
 		`"@Nobody" selects no tool of this session`, `"api__nothing" selects no tool of this session`,
 	}, said)
+}
+
+func TestAScopeThatNoCallCouldMeetIsReported(t *testing.T) {
+	f := frame(t, toolview.Lists{Deny: sel("Plain(x)", "Bash(x)", "mcp__foo(x)", "Agent(x)", "Plain")})
+	found := f.Unmatched(touchers())
+	require.Len(t, found, 1)
+	require.Equal(t, "inert_scope", found[0].Code)
+	require.Equal(t, 1, found[0].Origin.Line)
+}
+
+func TestAnEmptyAllowListIsExplainedByWhereItStands(t *testing.T) {
+	at := meta.Origin{File: "settings.yaml", Line: 7}
+	f := frame(t, toolview.Lists{Allow: [][]toolview.Selector{sel("*"), {}}, AllowAt: []meta.Origin{{}, at}})
+	x := view(&toolview.Policy{Frames: []*toolview.Frame{f}}, harness()...).Explain("Read")
+	require.Equal(t, toolview.GateListed, x.Gate)
+	require.Equal(t, at, x.Origin)
 }
 
 func FuzzParseRule(f *testing.F) {

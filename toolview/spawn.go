@@ -54,6 +54,9 @@ func (s *Spawn) Lists() Lists {
 	var l Lists
 	if s.Tools != nil {
 		l.Allow = [][]Selector{s.selectors(s.Tools, s.ToolsAt, s.Brings)}
+		if s.ToolsAt != (meta.Origin{}) {
+			l.AllowAt = []meta.Origin{s.ToolsAt}
+		}
 	}
 	l.Deny = s.selectors(s.Deny, s.DenyAt, false)
 	l.Kinds, l.Rules = s.Kinds, s.Rules

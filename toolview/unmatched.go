@@ -77,6 +77,12 @@ func (v words) unmatched(key string, r *Rule) []meta.Diagnostic {
 	for i := range r.terms {
 		t := &r.terms[i]
 		if v.met(t) {
+			if t.scope != nil && v.mute(t) {
+				out = append(out, meta.Diagnostic{
+					Severity: meta.SeverityWarning, Code: "inert_scope", Key: key, Origin: r.Origin,
+					Message: fmt.Sprintf("%q has a pattern, and calls of its tool name nothing that a pattern could match", r.Text), Suggestion: "remove the parentheses",
+				})
+			}
 			continue
 		}
 		d := meta.Diagnostic{
@@ -127,6 +133,22 @@ func (v words) met(t *term) bool {
 		}
 	}
 	return false
+}
+
+// mute reports whether the tools that a term selects name nothing that a scope could judge.
+func (v words) mute(t *term) bool {
+	found := false
+	for _, b := range v.known {
+		for _, tool := range b.Set.All() {
+			if !t.selects(b.Owner, &tool.Decl) {
+				continue
+			}
+			if found = true; tool.Subjects != nil || tool.Server != "" {
+				return false
+			}
+		}
+	}
+	return found
 }
 
 // foreseen reports whether a term is about tools that an owner may publish under its prefix.

@@ -187,6 +187,28 @@ func TestADefinitionBringsNothingThatTheSessionLacks(t *testing.T) {
 	require.Contains(t, k.View().Explain("Bash").Origin.String(), "settings.yaml:2:")
 }
 
+// Live text follows the view of the child that it is for.
+func TestAChildIsToldOfNoToolThatItLacks(t *testing.T) {
+	site := newSite(t, "subagents: {depth: 2}\n")
+	site.write(".peri/agents/reader.md", agentFile("reader", "tools: [Read]"))
+	site.write(".peri/agents/boss.md", agentFile("boss", "tools: [Read, Agent]"))
+	site.write(".peri/agents/none.md", agentFile("none", "tools: []"))
+	s := site.open(script.New(), "")
+	for name, told := range map[string]bool{"boss": true, "reader": false, "none": false} {
+		k, err := s.Agent(t.Context(), name)
+		require.NoError(t, err)
+		require.Contains(t, shown(t, k), "You are "+name)
+		require.Equal(t, told, strings.Contains(shown(t, k), "`Agent`"), name)
+		require.Equal(t, told, strings.Contains(k.Surface().String(), "segment 11_subagent"), name)
+		for e := range k.View().All() {
+			require.False(t, e.Tool.Finder, "%s: no way to what is not there", name)
+		}
+	}
+	none, err := s.Agent(t.Context(), "none")
+	require.NoError(t, err)
+	require.Equal(t, ".peri/agents/none.md:4:1", none.View().Explain("Read").Origin.String())
+}
+
 func TestDenyingAnyNameOfAToolClosesTheEscape(t *testing.T) {
 	for _, name := range []string{"Task", "task", "agent", "Agent", "subagent", "@SubAgentMiddleware", "Agent(*)", "A*"} {
 		site := newSite(t, "subagents: {depth: 2}\n")

@@ -79,7 +79,7 @@ func rules(items []config.Item) []permission.Rule {
 
 // lists are the settings' own allow and deny lists.
 func lists(t config.Tools) toolview.Lists {
-	l := toolview.Lists{Deny: selectors(t.Deny)}
+	l := toolview.Lists{Deny: selectors(t.Deny), AllowAt: t.AllowAt}
 	for _, a := range t.Allow {
 		list := selectors(a)
 		for i := range list {
