@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/metaharness/peri/middleware/builtin"
 	"github.com/metaharness/peri/middleware/closuretest"
 	"github.com/metaharness/peri/middleware/ptc"
+	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/subagent/workflow"
 	"github.com/metaharness/peri/toolview/program"
 )
@@ -36,4 +38,12 @@ func TestAProgramNamesAToolInEveryWay(t *testing.T) {
 	require.Len(t, ways("Read"), 4)
 	require.Len(t, ways("list"), 2, "the language has a function of that name")
 	require.Equal(t, closuretest.Way{Tool: "RunCode", Args: `{"code":"Read()"}`}, ways("Read")[2])
+}
+
+func TestWorkflowsAreWithinTheLimitsOfDelegation(t *testing.T) {
+	suite, err := builtin.Suite(builtin.Options{SubAgent: subagent.Options{Depth: -1, Multitask: 2}})
+	require.NoError(t, err)
+	m, ok := suite.Lookup(workflow.Name)
+	require.True(t, ok)
+	require.JSONEq(t, `{"depth":-1,"multitask":2}`, string(m.Policy))
 }

@@ -186,12 +186,16 @@ func (r *runner) functions() []program.Function {
 
 func (r *runner) log(raw json.RawMessage) (program.Reply, error) {
 	var in struct {
-		Text any `json:"text"`
+		Text json.RawMessage `json:"text"`
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return program.Reply{Failed: true, Text: err.Error()}, nil
 	}
-	r.call.Progress(r.ctx, fmt.Sprint(in.Text))
+	var text string
+	if json.Unmarshal(in.Text, &text) != nil {
+		text = string(in.Text) // a list or number is shown as it is
+	}
+	r.call.Progress(r.ctx, text)
 	return program.Reply{Value: json.RawMessage("null")}, nil
 }
 

@@ -151,20 +151,23 @@ func TestAScriptDecidesWhoDoesWhatAndWhatBecomesOfTheReports(t *testing.T) {
 	g.agent("sum", subagent.Definition{}, script.Step{Text: "the sum", Expect: script.Expect{Last: []string{"first view", "second view"}}})
 	got, events := g.run(code(`
 log("reading " + args["what"])
+log([1, "<a>"])
 views = parallel([lambda: agent("read", agent="rev"), lambda: agent("read", "rev", description="again")])
 agent("sum up: " + "; ".join([v.text for v in views]), agent="sum").text
 `, "args", `{"what":"it"}`))
 	require.Regexp(t, `^the sum\n\[workflow run [0-9a-f]{10}: 3 agents\]$`, got[0])
 	starts := map[string]string{}
+	var said []string
 	for _, e := range events {
 		if e.Kind == message.ChildStart {
 			starts[e.Agent+" "+e.Text] = e.Parent
 		}
 		if e.Kind == message.Progress {
-			require.Equal(t, "reading it", e.Text)
+			said = append(said, e.Text)
 			require.Equal(t, workflow.Name, e.Owner)
 		}
 	}
+	require.Equal(t, []string{"reading it", `[1,"<a>"]`}, said)
 	require.Equal(t, map[string]string{"rev ": "call_1_1.1", "rev again": "call_1_1.2", "sum ": "call_1_1.3"}, starts)
 }
 
