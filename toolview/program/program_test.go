@@ -131,18 +131,18 @@ func TestAProgramThatTakesTooMuchIsEnded(t *testing.T) {
 		"while True: pass": "more than 1000000 steps",
 		"while True: attempt(lambda: [x for x in range(100000)])": "more than 1000000 steps",
 		"parallel([lambda: [x for x in range(400000)]] * 10)":     "more than 1000000 steps",
-		"[0] * (1 << 30)":                                                     "64 MiB",
-		"s = 'x'\nfor _ in range(60): s += s":                                 "64 MiB",
-		"s = 'x'\nfor _ in range(60): s = s + s":                              "64 MiB",
-		"d = {0: 'x'}\nfor _ in range(60): d[0] += d[0]":                      "64 MiB",
-		"l = [0]\nfor _ in range(60): l.extend(l)":                            "64 MiB",
-		"l = [0]\nfor _ in range(60): l += l":                                 "64 MiB",
-		"s = 'x' * 100000\ns.replace('', s)":                                  "64 MiB",
-		"s = 'x' * 100000\n('{0}' * 10000).format(s)":                         "64 MiB",
-		"s = 'x' * 100000\n','.join([s] * 10000)":                             "64 MiB",
-		"l = [0] * 100000\n[list(l) for _ in range(1000)]":                    "64 MiB",
-		"l = [0] * 100000\n[l[:] for _ in range(1000)]":                       "64 MiB",
-		"l = [0] * 100000\ndef f(*a): return a\n[f(*l) for _ in range(1000)]": "64 MiB",
+		"[0] * (1 << 30)":                                                     "4 MiB",
+		"s = 'x'\nfor _ in range(60): s += s":                                 "4 MiB",
+		"s = 'x'\nfor _ in range(60): s = s + s":                              "4 MiB",
+		"d = {0: 'x'}\nfor _ in range(60): d[0] += d[0]":                      "4 MiB",
+		"l = [0]\nfor _ in range(60): l.extend(l)":                            "4 MiB",
+		"l = [0]\nfor _ in range(60): l += l":                                 "4 MiB",
+		"s = 'x' * 100000\ns.replace('', s)":                                  "4 MiB",
+		"s = 'x' * 100000\n('{0}' * 10000).format(s)":                         "4 MiB",
+		"s = 'x' * 100000\n','.join([s] * 10000)":                             "4 MiB",
+		"l = [0] * 100000\n[list(l) for _ in range(1000)]":                    "4 MiB",
+		"l = [0] * 100000\n[l[:] for _ in range(1000)]":                       "4 MiB",
+		"l = [0] * 100000\ndef f(*a): return a\n[f(*l) for _ in range(1000)]": "4 MiB",
 		"list(range(1 << 40))":                                                "range: has",
 		"max(range(1 << 40))":                                                 "range: has",
 		"n = 3\nfor _ in range(60): n = n * n":                                "bits",
@@ -162,6 +162,7 @@ func TestAProgramThatTakesTooMuchIsEnded(t *testing.T) {
 	} {
 		t.Run(source, func(t *testing.T) {
 			c, _ := config(source)
+			c.Memory = 4 << 20
 			_, err := Run(c)
 			require.ErrorContains(t, err, want)
 		})
