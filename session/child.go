@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
-	"github.com/metaharness/peri/meta"
-	"github.com/metaharness/peri/middleware"
-	"github.com/metaharness/peri/prompt"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
 )
@@ -21,21 +18,29 @@ type children struct {
 	mu     sync.Mutex
 	byID   map[string]*child
 	made   int
+	known  bool // made counts those of earlier processes too
 	closed bool
 	wg     sync.WaitGroup
+	// loading lets one child at a time be taken from the store, so that none is there twice.
+	loading sync.Mutex
 }
 
 type child struct {
 	s    *Session
 	name string
-	// done is closed when the latest background run ended; result is its outcome. Both are guarded by children.mu.
+	of   *children
+	// loaded says that the child is from an earlier process.
+	loaded bool
+	// done is closed when the latest background run ended; result is its outcome. stop cancels the run at hand. They are
+	// guarded by of.mu.
 	done   chan struct{}
 	result *message.Result
+	stop   context.CancelCauseFunc
 }
 
 // add keeps a child until its parent closes. One that comes too late is closed at once.
 func (c *children) add(ctx context.Context, s *Session, name string) (*child, error) {
-	k := &child{s: s, name: name}
+	k := &child{s: s, name: name, of: c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -48,31 +53,53 @@ func (c *children) add(ctx context.Context, s *Session, name string) (*child, er
 	return k, nil
 }
 
-func (c *children) find(id string) (*child, error) {
+func (c *children) find(id string) (*child, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k, ok := c.byID[id]; ok {
-		return k, nil
-	}
-	return nil, fmt.Errorf("there is no agent run %q in this session", id)
+	k, ok := c.byID[id]
+	return k, ok
 }
 
-func (c *children) nextID(parent string) string {
+// all are the children in no order.
+func (c *children) all() []*child {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	out := make([]*child, 0, len(c.byID))
+	for _, k := range c.byID {
+		out = append(out, k)
+	}
+	return out
+}
+
+// nextChildID is an id that no child has, also none of an earlier process.
+func (s *Session) nextChildID(ctx context.Context) (string, error) {
+	c := &s.kids
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.resumed && !c.known && s.opt.Store != nil {
+		ids, err := s.opt.Store.List(ctx)
+		if err != nil {
+			return "", fmt.Errorf("the store does not say which agent runs there are: %w", err)
+		}
+		for _, id := range ids {
+			if rest, ok := strings.CutPrefix(id, s.id+"."); ok {
+				if n, err := strconv.Atoi(rest); err == nil {
+					c.made = max(c.made, n)
+				}
+			}
+		}
+	}
+	c.known = true
 	c.made++
-	return parent + "." + strconv.Itoa(c.made)
+	return s.id + "." + strconv.Itoa(c.made), nil
 }
 
 func (c *children) close(ctx context.Context) error {
 	c.wg.Wait()
 	c.mu.Lock()
 	c.closed = true
-	all := make([]*child, 0, len(c.byID))
-	for _, k := range c.byID {
-		all = append(all, k)
-	}
 	c.mu.Unlock()
+	all := c.all()
 	errs := make([]error, len(all))
 	for i, k := range all {
 		errs[i] = k.s.Close(ctx)
@@ -89,169 +116,89 @@ func (s *Session) spawn(ctx context.Context, rt Runtime, r *Ready, sp toolview.S
 	if err != nil {
 		return message.Fail(err.Error()), nil
 	}
-	if sp.Background {
-		return s.background(k, sp.Prompt), nil
+	if !k.s.turn.begin() {
+		return message.Fail(fmt.Sprintf("agent run %s is still busy", k.s.id)), nil
 	}
 	start := message.Event{Kind: message.ChildStart, Session: k.s.id, Agent: k.name, Parent: r.Use.ID, Text: sp.Description}
 	rt.Emit(start)
-	res := k.run(ctx, sp.Prompt, func(e message.Event) {
+	if sp.Background {
+		return s.background(k, sp.Prompt, start), nil
+	}
+	end := k.run(ctx, sp.Prompt, start, func(e message.Event) {
 		if e.Parent == "" {
 			e.Parent = r.Use.ID
 		}
 		rt.Emit(e)
 	})
-	end := start
-	end.Kind, end.Result = message.ChildEnd, res
+	turnOf(rt).spend(end.Usage)
 	rt.Emit(end)
-	return res, nil
+	return end.Result, nil
 }
 
 func (s *Session) childFor(ctx context.Context, rt Runtime, sp toolview.Spawn) (*child, error) {
 	if sp.Resume != "" {
-		return s.kids.find(sp.Resume)
+		return s.kid(ctx, sp.Resume)
 	}
-	var history []*message.Message
+	b := birth{spawn: sp}
 	if sp.Fork {
-		history = s.before(rt)
+		b.history = turnOf(rt).step.Messages // the bytes that were last sent
+		b.from = len(b.history)
 	}
-	k, err := s.child(ctx, sp, history)
+	k, err := s.child(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	name := sp.Agent
+	return s.kids.add(ctx, k, nameOf(sp))
+}
+
+func nameOf(sp toolview.Spawn) string {
 	if sp.Fork {
-		name = "fork"
+		return "fork"
 	}
-	return s.kids.add(ctx, k, name)
+	return sp.Agent
 }
 
-// before is the transcript up to the reply whose calls are running: a fork starts from the bytes that were last sent.
-func (s *Session) before(rt Runtime) []*message.Message {
-	switch rt := rt.(type) {
-	case *local:
-		return rt.step.Messages
-	case worker:
-		return rt.step.Messages
+// turnOf is the turn behind the runtime of one of its calls.
+func turnOf(rt Runtime) *local {
+	if w, ok := rt.(worker); ok {
+		return w.local
 	}
-	return complete(s.Messages())
+	return rt.(*local) // nothing else makes children
 }
 
-// complete cuts a trailing reply whose calls have no results.
-func complete(h []*message.Message) []*message.Message {
-	if n := len(h); n > 0 && len(h[n-1].Uses()) > 0 {
-		return h[:n-1]
-	}
-	return h
-}
-
-// child assembles a child session. It is the one path for named agents, forks and whatever runs in the background: the
-// parent's frozen state and view, its chain's children, and lists of its own that only narrow.
-func (s *Session) child(ctx context.Context, sp toolview.Spawn, history []*message.Message) (*Session, error) {
-	o := s.opt
-	o.ID = s.kids.nextID(s.id)
-	k := newSession(o, s.frozen)
-	k.parent, k.people, k.modelName, k.place = s, s.people, s.modelName, s.place
-	k.agent = middleware.Agent{Name: sp.Agent, Fork: sp.Fork, Mode: sp.Mode, Rules: sp.Rules, Depth: s.agent.Depth + 1}
-	k.history = append(slices.Clone(history), make([]*message.Message, 0, 16)...)
-	k.steps = s.opt.ChildSteps
-	if sp.MaxTurns > 0 {
-		k.steps = min(k.steps, sp.MaxTurns)
-	}
-	if sp.Model != "" && sp.Model != "inherit" {
-		k.modelName = sp.Model
-	}
-	var err error
-	if err = errors.Join(s.requires(&sp), k.lists(&sp)); err != nil {
-		return nil, fmt.Errorf("agent %s (%s): %w", sp.Agent, sp.Origin, err)
-	}
-	k.journal.open(o.Store, k.id)
-	k.ctx, k.cancel = context.WithCancel(s.ctx)
-	if k.chain, err = s.chain.Child(ctx, k.env(), k.journal.store); err != nil {
-		k.cancel()
-		return nil, fmt.Errorf("agent %s: %w", sp.Agent, err)
-	}
-	k.base = s.base
-	if !sp.Fork {
-		k.base = agentBase(s.base, k.chain, sp)
-	}
-	if err := k.ready(nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("agent %s (%s): %w", sp.Agent, sp.Origin, err), k.Close(ctx))
-	}
-	if err := k.journal.add(ctx, Entry{Kind: Created, Frozen: s.frozen, Parent: s.id}); err != nil {
-		return nil, errors.Join(err, k.Close(ctx))
-	}
-	return k, nil
-}
-
-// agentBase is the prompt of a named child: its own body, and of the parent's Live segments those whose owner it has.
-func agentBase(parent *prompt.Base, chain *middleware.Chain, sp toolview.Spawn) *prompt.Base {
-	kept := make([]prompt.Rendered, 0, len(parent.Segments()))
-	for _, r := range parent.Segments() {
-		if l, ok := chain.Link(r.Owner); ok && l.Instance != nil && l.Fate.Status == middleware.Live {
-			kept = append(kept, r)
-		}
-	}
-	base := prompt.NewBase(kept)
-	if sp.Body == "" {
-		return base
-	}
-	return base.ForAgent(sp.Agent, sp.Body, meta.Origin{Layer: "agent", File: sp.Origin})
-}
-
-// Fork makes a child that has this session's whole chain, prompt and transcript, and goes its own way from there. It
-// shares the chain's instances and closes with the session at the latest.
-func (s *Session) Fork(ctx context.Context) (*Session, error) {
-	if s.closed.Load() {
-		return nil, ErrClosed
-	}
-	k, err := s.child(ctx, toolview.Spawn{Fork: true}, complete(s.Messages()))
-	if err != nil {
-		return nil, err
-	}
-	k.steps = s.steps
-	for _, m := range k.history {
-		if err := k.journal.replay(ctx, m); err != nil {
-			return nil, errors.Join(err, k.Close(ctx))
-		}
-	}
-	if _, err := s.kids.add(ctx, k, "fork"); err != nil {
-		return nil, err
-	}
-	return k, nil
-}
-
-// Agent makes a child of a named agent without running it, as a spawn would.
-func (s *Session) Agent(ctx context.Context, name string) (*Session, error) {
-	_, _, policy := s.snapshot()
-	sp, ok := s.chain.Agent(name, policy.Paused)
-	if !ok {
-		return nil, fmt.Errorf("session: no agent %q: %w", name, ErrNotFound)
-	}
-	k, err := s.child(ctx, sp, nil)
-	if err != nil {
-		return nil, fmt.Errorf("session: %w", err)
-	}
-	if _, err := s.kids.add(ctx, k, name); err != nil {
-		return nil, err
-	}
-	return k, nil
-}
-
-// run takes one turn of the child and makes its answer a result.
-func (k *child) run(ctx context.Context, prompt string, forward func(message.Event)) *message.Result {
-	if !k.s.turn.begin() {
-		return message.Fail(fmt.Sprintf("agent run %s is still busy", k.s.id))
-	}
+// run takes one turn of the child, which its caller has begun, and makes its answer the event that ends it.
+func (k *child) run(ctx context.Context, prompt string, end message.Event, forward func(message.Event)) message.Event {
+	end.Kind, end.Text = message.ChildEnd, ""
 	defer k.s.rest(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	k.stoppable(stop)
+	defer k.stoppable(nil)
 	if k.s.closed.Load() {
-		return message.Fail(ErrClosed.Error())
+		end.Result = message.Fail(ErrClosed.Error())
+		return end
+	}
+	if err := k.s.tree.ensure(ctx); err != nil {
+		end.Result = message.Fail(fmt.Sprintf("%s was not started: %v", k.name, err))
+		return end
 	}
 	err := k.s.take(ctx, Text(prompt), func(e message.Event, err error) bool {
-		if err == nil {
-			forward(e)
+		if err != nil {
+			return true
 		}
+		if e.Kind == message.TurnEnd && e.Session == k.s.id {
+			end.Usage, end.Reason = e.Usage, e.Reason
+		}
+		forward(e)
 		return true
 	})
+	end.Result = k.outcome(err)
+	k.leave(ctx, end.Result)
+	return end
+}
+
+// outcome is what the parent is told of a turn.
+func (k *child) outcome(err error) *message.Result {
 	text := "(no answer)"
 	if h := k.s.Messages(); len(h) > 0 && h[len(h)-1].Role == message.Assistant {
 		text = h[len(h)-1].Text()
@@ -261,72 +208,57 @@ func (k *child) run(ctx context.Context, prompt string, forward func(message.Eve
 		res = message.Fail(fmt.Sprintf("%s did not finish: %v", k.name, err))
 	}
 	res.Parts = append(res.Parts, message.Part{Kind: message.Text, Text: "\n[agent run " + k.s.id + "]"})
-	res.Structured, err = json.Marshal(map[string]string{"id": k.s.id, "agent": k.name})
-	if err != nil {
+	if res.Structured, err = json.Marshal(made{ID: k.s.id, Agent: k.name}); err != nil {
 		return message.Fail(err.Error())
 	}
 	return res
 }
 
-// background starts a run that lives as long as the session and is collected by its id.
-func (s *Session) background(k *child, prompt string) *message.Result {
-	s.kids.mu.Lock()
-	defer s.kids.mu.Unlock()
-	if s.closed.Load() {
-		return message.Fail(ErrClosed.Error())
-	}
-	done := make(chan struct{})
-	k.done, k.result = done, nil
-	s.kids.wg.Go(func() {
-		res := k.run(s.ctx, prompt, func(message.Event) {})
-		s.kids.mu.Lock()
-		k.result = res
-		s.kids.mu.Unlock()
-		close(done)
-	})
-	return message.Say(fmt.Sprintf("Started %s in the background as agent run %s.", k.name, k.s.id))
+// made is what a program can read of a child's result. Worktree is where its changes are.
+type made struct {
+	ID       string `json:"id"`
+	Agent    string `json:"agent"`
+	Worktree string `json:"worktree,omitempty"`
 }
 
-// collect returns a background child's result.
-func (s *Session) collect(ctx context.Context, sp toolview.Spawn) (*message.Result, error) {
-	k, err := s.kids.find(sp.Collect)
+// leave ends a child's stay in its worktree, and names what it leaves there.
+func (k *child) leave(ctx context.Context, res *message.Result) {
+	kept, err := k.s.tree.settle(ctx)
 	if err != nil {
-		return message.Fail(err.Error()), nil
+		k.s.notice("", err.Error())
 	}
-	s.kids.mu.Lock()
-	done := k.done
-	s.kids.mu.Unlock()
-	if done == nil {
-		return message.Fail(fmt.Sprintf("agent run %s did not run in the background: its result is where it was called", sp.Collect)), nil
+	if kept == "" {
+		return
 	}
-	if sp.Wait {
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	select {
-	case <-done:
-		s.kids.mu.Lock()
-		defer s.kids.mu.Unlock()
-		return k.result, nil
-	default:
-		return message.Say(fmt.Sprintf("Agent run %s is still running.", sp.Collect)), nil
+	res.Parts = append(res.Parts, message.Part{Kind: message.Text, Text: "\n[what it changed is in the worktree " + kept + "]"})
+	if raw, err := json.Marshal(made{ID: k.s.id, Agent: k.name, Worktree: kept}); err == nil {
+		res.Structured = raw
 	}
 }
 
-// person lets one request at a time reach a person, in the whole tree of sessions.
-func (s *Session) person(ctx context.Context, ask func() error) (err error) {
-	if err := s.people.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer s.people.Release(1)
-	// A panic of the program's approver or asker is no answer.
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("session: asking failed: panic: %v", p)
+func (k *child) stoppable(stop context.CancelCauseFunc) {
+	k.of.mu.Lock()
+	k.stop = stop
+	k.of.mu.Unlock()
+}
+
+// CancelChild ends what one child, or a child of one, is doing, and nothing else. Its result says so, and it can be
+// continued by its id. A child that does nothing is an error.
+func (s *Session) CancelChild(id string) error {
+	for _, k := range s.kids.all() {
+		switch {
+		case k.s.id == id:
+			k.of.mu.Lock()
+			stop := k.stop
+			k.of.mu.Unlock()
+			if stop == nil {
+				return fmt.Errorf("session: agent run %s does nothing that could be cancelled", id)
+			}
+			stop(errStopped)
+			return nil
+		case strings.HasPrefix(id, k.s.id+"."):
+			return k.s.CancelChild(id)
 		}
-	}()
-	return ask()
+	}
+	return fmt.Errorf("session: no agent run %q: %w", id, ErrNotFound)
 }

@@ -87,7 +87,11 @@ func (s *Session) shut(ctx context.Context) error {
 		if s.started {
 			s.chain.End(ctx)
 		}
-		s.shutErr = errors.Join(append(errs, s.chain.Close(ctx))...)
+		errs = append(errs, s.chain.Close(ctx))
+		if _, err := s.tree.settle(ctx); err != nil {
+			errs = append(errs, err)
+		}
+		s.shutErr = errors.Join(errs...)
 	})
 	return s.shutErr
 }

@@ -34,6 +34,7 @@ type local struct {
 	calls   []*toolview.Call
 	settled map[string]*message.Result // results of pending uses, when there are several
 	only    *message.Result            // the same, when there is one
+	usage   message.Usage              // of the turn and of the children that ended in it
 	failed  error                      // the journal failed: the turn cannot go on
 }
 
@@ -85,10 +86,17 @@ func (rt *local) resultOf(id string) *message.Result {
 
 // end yields the end of the turn, or its error.
 func (rt *local) end(err error) {
+	rt.notices() // children that ended in the background count
 	e := message.Event{Kind: message.TurnEnd, Step: rt.step.N, Reason: reason(err)}
 	if err != nil {
 		e.Text = err.Error()
 	}
+	rt.mu.Lock()
+	if rt.usage != (message.Usage{}) {
+		spent := rt.usage
+		e.Usage = &spent
+	}
+	rt.mu.Unlock()
 	rt.Emit(e)
 	if err != nil && !errors.Is(err, ErrLeft) {
 		rt.yield(message.Event{}, err)
@@ -128,9 +136,23 @@ func (rt *local) Emit(e message.Event) {
 // notices yields what was posted from other goroutines since.
 func (rt *local) notices() {
 	for _, e := range rt.s.posted.drain() {
-		e.Session, e.Agent, e.Step = rt.s.id, rt.s.agent.Name, rt.step.N
+		if e.Session == "" {
+			e.Session, e.Agent, e.Step = rt.s.id, rt.s.agent.Name, rt.step.N
+		} else if e.Kind == message.ChildEnd {
+			rt.spend(e.Usage)
+		}
 		rt.yield(e, nil)
 	}
+}
+
+// spend counts usage into the turn's.
+func (rt *local) spend(u *message.Usage) {
+	if u == nil {
+		return
+	}
+	rt.mu.Lock()
+	rt.usage.Add(u)
+	rt.mu.Unlock()
 }
 
 // record stamps an event and journals the kinds that a transcript is rebuilt from.

@@ -45,6 +45,8 @@ var (
 	ErrLimit = errors.New("session: the turn took as many steps as it may")
 	// ErrLeft ends a turn whose caller left the range.
 	ErrLeft = errors.New("session: the caller left the turn")
+	// errStopped ends a child's turn that the host cancelled.
+	errStopped = errors.New("the host cancelled this agent run")
 )
 
 // reason is what TurnEnd says of an error.
@@ -54,7 +56,7 @@ func reason(err error) string {
 		return "done"
 	case errors.Is(err, ErrLimit):
 		return "limit"
-	case errors.Is(err, ErrLeft), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrLeft), errors.Is(err, errStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "cancelled"
 	}
 	return "failed"

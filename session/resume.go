@@ -9,6 +9,7 @@ import (
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt"
 	"github.com/metaharness/peri/prompt/message"
+	"github.com/metaharness/peri/toolview"
 )
 
 // Resume opens a stored session again. Everything frozen is as it was, whatever the settings say now; a middleware that
@@ -104,6 +105,8 @@ type past struct {
 	order   []string
 	values  map[string][]byte
 	parent  string
+	spawn   *toolview.Spawn
+	from    int
 }
 
 // headroom is spare room for the messages of the turns to come.
@@ -116,7 +119,7 @@ func read(entries []Entry) (*past, error) {
 	for _, e := range entries {
 		switch e.Kind {
 		case Created:
-			p.frozen, p.parent = e.Frozen, e.Parent
+			p.frozen, p.parent, p.spawn, p.from = e.Frozen, e.Parent, e.Spawn, e.From
 		case Happened:
 			if e.Event != nil {
 				t.hear(e.Event)

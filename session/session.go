@@ -56,6 +56,8 @@ type Session struct {
 	posted  posted
 	kids    children
 	people  *semaphore.Weighted // one request to a person at a time, in the whole tree
+	gits    *sync.Mutex         // one git at a time, in the whole tree
+	tree    *worktree           // where a child works that has a place of its own
 	ctx     context.Context     // ends when the session closes; background children live in it
 	cancel  context.CancelFunc
 	closed  atomic.Bool
@@ -102,7 +104,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 
 func newSession(o Options, f *Frozen) *Session {
 	return &Session{
-		id: o.ID, opt: o, frozen: f, steps: o.MaxSteps, modelName: f.Model, people: semaphore.NewWeighted(1),
+		id: o.ID, opt: o, frozen: f, steps: o.MaxSteps, modelName: f.Model, people: semaphore.NewWeighted(1), gits: &sync.Mutex{},
 	}
 }
 

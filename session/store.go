@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/metaharness/peri/prompt/message"
+	"github.com/metaharness/peri/toolview"
 )
 
 // Store keeps journals. It is safe for concurrent use by any number of sessions.
@@ -25,7 +26,8 @@ var ErrNotFound = errors.New("session: not found")
 type EntryKind string
 
 const (
-	// Created is the first entry: Frozen, and the Parent of a child.
+	// Created is the first entry: Frozen; of a child also its Parent, the Spawn that made it, and how many of its parent's
+	// messages it began From.
 	Created EntryKind = "created"
 	// Happened carries an event: a prompt, a reply, a result, the end of a turn.
 	Happened EntryKind = "event"
@@ -39,13 +41,15 @@ const (
 
 // Entry is one line of a journal. It marshals to JSON and back.
 type Entry struct {
-	Kind   EntryKind      `json:"kind"`
-	Event  *message.Event `json:"event,omitempty"`
-	Frozen *Frozen        `json:"frozen,omitempty"`
-	Host   *Switches      `json:"host,omitempty"`
-	Parent string         `json:"parent,omitempty"`
-	Names  []string       `json:"names,omitempty"`
-	Owner  string         `json:"owner,omitempty"`
-	Key    string         `json:"key,omitempty"`
-	Data   []byte         `json:"data,omitempty"`
+	Kind   EntryKind       `json:"kind"`
+	Event  *message.Event  `json:"event,omitempty"`
+	Frozen *Frozen         `json:"frozen,omitempty"`
+	Host   *Switches       `json:"host,omitempty"`
+	Parent string          `json:"parent,omitempty"`
+	Spawn  *toolview.Spawn `json:"spawn,omitempty"`
+	From   int             `json:"from,omitempty"`
+	Names  []string        `json:"names,omitempty"`
+	Owner  string          `json:"owner,omitempty"`
+	Key    string          `json:"key,omitempty"`
+	Data   []byte          `json:"data,omitempty"`
 }

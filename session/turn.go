@@ -135,6 +135,7 @@ func (rt *local) Model(*Step) (*message.Message, error) {
 	}
 	reply = rt.named(reply)
 	rt.append(reply)
+	rt.spend(reply.Usage)
 	rt.pending, rt.only, rt.settled = reply.Uses(), nil, nil
 	rt.Emit(message.Event{Kind: message.Reply, Step: rt.step.N, Message: reply, Usage: reply.Usage})
 	s.chain.Reply(rt.ctx, &rt.step, reply)

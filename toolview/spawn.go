@@ -47,7 +47,12 @@ type Spawn struct {
 	Model    string   `json:"model,omitempty"`
 	Mode     string   `json:"mode,omitempty"`
 	MaxTurns int      `json:"max_turns,omitempty"`
+	// Isolation is "" or Worktree: where it works.
+	Isolation string `json:"isolation,omitempty"`
 }
+
+// Worktree is the isolation of a child that works in a git worktree of its own.
+const Worktree = "worktree"
 
 // Lists are the agent's own lists. What it delegates is not in them: it is no right of the agent's.
 func (s *Spawn) Lists() Lists {

@@ -22,10 +22,12 @@ const (
 	// Note is a notice for people: a diagnostic, a cache rewrite, a contained panic.
 	Note EventKind = "notice"
 	// ChildStart and ChildEnd frame a delegated agent's work; Agent names it, Parent is the id of the call that
-	// started it.
+	// started it. ChildEnd has its Result and the Usage of its turn, its own children's included. The end of one that works
+	// in the background comes when it is done, in whichever turn runs then or next.
 	ChildStart EventKind = "child_start"
 	ChildEnd   EventKind = "child_end"
-	// TurnEnd closes a turn; Reason is done, cancelled, limit or failed.
+	// TurnEnd closes a turn; Reason is done, cancelled, limit or failed. Usage is the turn's, with that of every child
+	// whose ChildEnd came in it; nil = the model told none.
 	TurnEnd EventKind = "turn_end"
 )
 

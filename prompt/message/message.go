@@ -73,6 +73,17 @@ type Usage struct {
 	CacheWrite int `json:"cache_write,omitempty"`
 }
 
+// Add counts other in; nil is nothing.
+func (u *Usage) Add(other *Usage) {
+	if other == nil {
+		return
+	}
+	u.Input += other.Input
+	u.Output += other.Output
+	u.CacheRead += other.CacheRead
+	u.CacheWrite += other.CacheWrite
+}
+
 // Message is one entry of a transcript.
 type Message struct {
 	Role  Role   `json:"role"`
