@@ -18,6 +18,8 @@ type sandbox struct {
 	areas  []string // the folders that may be entered, links resolved; nil = all
 	system []string // folders that are hidden
 	spill  *spill   // its folder may be read
+	// apart are the folders of sessions above that work elsewhere: what is not also in root is theirs.
+	apart []string
 }
 
 // spot is a path that may be entered: rel, below area, leads to what real names.
@@ -83,6 +85,9 @@ func (b *sandbox) find(path string) (spot, error) {
 	if err != nil {
 		return spot{}, explain(b.show(abs), err)
 	}
+	if b.theirs(real) {
+		return spot{}, fmt.Errorf("%s is in the project that this agent has a folder of its own for: use %s, by a relative path", b.show(real), b.root)
+	}
 	if b.hidden(real) {
 		return spot{}, fmt.Errorf("%s is in a system folder, and workspace.restrict_system hides those", b.show(real))
 	}
@@ -122,6 +127,16 @@ func (b *sandbox) refusal(abs, real string) error {
 		return fmt.Errorf("%s leads to %s, outside of what may be used: only %s", abs, real, where)
 	}
 	return fmt.Errorf("%s is outside of what may be used: only %s", abs, where)
+}
+
+// theirs reports whether a path is in the folder of a session above, and not in this one's own.
+func (b *sandbox) theirs(real string) bool {
+	for _, dir := range b.apart {
+		if within(dir, real) && !within(b.root, real) {
+			return true
+		}
+	}
+	return false
 }
 
 // hidden reports whether a system folder that does not hold the root or the home holds the path.
@@ -260,6 +275,9 @@ func (s *state) Real(path string) (string, bool) {
 	}
 	abs := s.box.absolute(filepath.FromSlash(path))
 	real, err := resolve(abs)
+	if len(s.box.apart) > 0 {
+		return s.box.apartly(path, abs, real, err)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return path, true // there is nothing that a link could lead to
@@ -269,4 +287,19 @@ func (s *state) Real(path string) (string, bool) {
 		return path, true
 	}
 	return s.box.show(real), true
+}
+
+// apartly is Real where the root is not the folder that rules about relative paths begin in: what is inside the root is
+// relative, however it was written, and what is outside absolute, so that a rule is about the same file in both folders.
+func (b *sandbox) apartly(path, abs, real string, err error) (string, bool) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		real = filepath.Clean(abs) // there is nothing that a link could lead to
+	case err != nil:
+		return "", false
+	}
+	if real == b.root && !filepath.IsAbs(path) {
+		return path, true
+	}
+	return b.show(real), true
 }

@@ -64,6 +64,12 @@ func newState(env middleware.Env, above *state) (*state, error) {
 		return nil, err
 	}
 	s.box = box
+	if above != nil {
+		box.apart = above.box.apart
+		if box.root != above.box.root {
+			box.apart = append(box.apart[:len(box.apart):len(box.apart)], above.box.root)
+		}
+	}
 	return s, nil
 }
 
