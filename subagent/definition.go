@@ -50,6 +50,8 @@ type Definition struct {
 	Mode string `json:"mode,omitempty"`
 	// MaxTurns bounds its steps; 0 = no bound of its own.
 	MaxTurns int `json:"max_turns,omitempty"`
+	// Isolation is where it works: "" = where its parent does, toolview.Worktree = in a git worktree of its own.
+	Isolation string `json:"isolation,omitempty"`
 	// Body is its system text.
 	Body string `json:"body"`
 	// Origin is its level and file. Files are named from the project's root, or from ~ for a user's.
@@ -62,7 +64,7 @@ func (d *Definition) Spawn() toolview.Spawn {
 		Agent: d.Name, Body: d.Body, Origin: d.source(), Tools: slices.Clone(d.Tools), Deny: slices.Clone(d.Deny),
 		ToolsAt: d.ToolsAt, DenyAt: d.DenyAt, Brings: d.Brings, Kinds: slices.Clone(d.Kinds), Rules: slices.Clone(d.Rules),
 		Delegates: slices.Clone(d.Delegates), DelegatesAt: d.DelegatesAt, Servers: slices.Clone(d.Servers), Background: d.Background,
-		Model: d.Model, Mode: d.Mode, MaxTurns: d.MaxTurns,
+		Model: d.Model, Mode: d.Mode, MaxTurns: d.MaxTurns, Isolation: d.Isolation,
 	}
 }
 

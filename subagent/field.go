@@ -48,17 +48,17 @@ func (r *reader) brings() bool { return r.dialect == periDialect }
 // honoured are the fields that have a meaning here.
 var honoured = []string{
 	"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "enabled", "skills", "mcp",
-	"requiredMcpServers", "mcpServers", "delegates", "permission", "background", "hidden",
+	"requiredMcpServers", "mcpServers", "delegates", "permission", "background", "hidden", "isolation",
 }
 
 // restricting are those that narrow an agent: ignoring a misspelt one would widen it.
 var restricting = []string{
-	"tools", "disallowedTools", "permissionMode", "enabled", "mcp", "requiredMcpServers", "permission",
+	"tools", "disallowedTools", "permissionMode", "enabled", "mcp", "requiredMcpServers", "permission", "isolation",
 }
 
 // unhonoured are fields that other harnesses know and that do nothing here.
 var unhonoured = []string{
-	"hooks", "isolation", "memory", "primary", "color", "effort", "initialPrompt", "mode", "temperature", "top_p", "prompt",
+	"hooks", "memory", "primary", "color", "effort", "initialPrompt", "mode", "temperature", "top_p", "prompt",
 	"version", "license", "metadata",
 }
 
@@ -118,6 +118,10 @@ func (r *reader) field(key, value *yaml.Node) {
 		r.flag(key, value, &r.def.Background)
 	case name == "hidden":
 		r.flag(key, value, &r.def.Hidden)
+	case name == "isolation":
+		if r.text(key, value, &r.def.Isolation) && r.def.Isolation != toolview.Worktree {
+			r.refuse(value, "write "+toolview.Worktree+", or remove the field", "isolation: %q is none, and without it the agent would work in the project itself", r.def.Isolation)
+		}
 	case name == "model":
 		if r.text(key, value, &r.def.Model) && strings.EqualFold(r.def.Model, "inherit") {
 			r.def.Model = ""

@@ -252,14 +252,14 @@ func TestMarkdownWithoutFrontMatterIsNoAgent(t *testing.T) {
 }
 
 func TestFieldsThatDoNothingAreReported(t *testing.T) {
-	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "isolation: worktree", "memory: user", "mcpServers: [x, {y: {command: z}}]", "hooks: {Stop: []}", "modle: fast"))
+	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "memory: user", "mcpServers: [x, {y: {command: z}}]", "hooks: {Stop: []}", "modle: fast"))
 	require.NotNil(t, d)
-	require.Len(t, diags, 7)
+	require.Len(t, diags, 6)
 	for _, x := range diags {
 		require.Equal(t, meta.SeverityWarning, x.Severity)
 		require.Positive(t, x.Origin.Line)
 	}
-	require.Contains(t, diags[6].Suggestion, "model")
+	require.Contains(t, diags[5].Suggestion, "model")
 	d, diags = loaded(t, ".peri/agents/rev.md", "---\nname: rev\n---\nx\n")
 	require.NotNil(t, d)
 	require.Equal(t, "agent_undescribed", diags[0].Code)
@@ -420,4 +420,18 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestIsolationIsAWorktreeOrTheAgentIsLeftOut(t *testing.T) {
+	for _, path := range []string{".peri/agents/rev.md", ".claude/agents/rev.md"} {
+		d, diags := loaded(t, path, file("isolation: worktree"))
+		require.Empty(t, diags)
+		require.Equal(t, "worktree", d.Spawn().Isolation)
+		for _, wrong := range []string{"isolation: container", "isolation: true", "isolation:", "isolaton: worktree"} {
+			d, diags = loaded(t, path, file(wrong))
+			require.Nil(t, d, wrong)
+			require.Equal(t, meta.SeverityError, diags[0].Severity, wrong)
+			require.Contains(t, diags[0].Message+diags[0].Suggestion, "isolation", wrong)
+		}
+	}
 }

@@ -123,7 +123,7 @@ func lay(into *subagent.Fields, f config.Field) bool {
 		on, _ := f.Value.(bool)
 		into.Enabled = &on
 	case "tools", "disallowedTools", "skills", "mcp", "requiredMcpServers", "mcpServers", "delegates", "permission",
-		"background", "hidden":
+		"background", "hidden", "isolation":
 		into.More = append(into.More, setting(f))
 	default:
 		return false

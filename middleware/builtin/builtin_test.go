@@ -139,7 +139,7 @@ skills: {mounts: [x], allow: [y], deny: [z]}
 lsp: {servers: {go: {languages: [go]}}}
 memory: {provider: files}
 compact: {budget: 0.5, auto: false}
-agents: {explore: {isolation: worktree}}
+agents: {explore: {memory: user}}
 `})
 	home := write(t, map[string]string{"settings.yaml": `
 mcp: {servers: {a: {command: a}}}
@@ -155,7 +155,7 @@ lsp: {servers: {go: {command: gopls}}}
 	}
 	require.ElementsMatch(t, []string{
 		"skills.mounts", "skills.allow", "skills.deny", "mcp.servers.a", "openapi.sources.b", "lsp.servers.go",
-		"memory.provider", "compact.budget", "compact.auto", "agents.explore.isolation",
+		"memory.provider", "compact.budget", "compact.auto", "agents.explore.memory",
 	}, keys)
 }
 
