@@ -227,7 +227,7 @@ func grant(c *toolview.Call, s toolview.Subject) (string, bool) {
 		return "", false
 	}
 	for _, a := range s.Also {
-		if a != "*" && wild(a) && !(s.Edit && s.Kind == toolview.Path) {
+		if a != "*" && a != script && wild(a) && !(s.Edit && s.Kind == toolview.Path) {
 			return "", false
 		}
 	}

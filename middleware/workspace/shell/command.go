@@ -10,6 +10,10 @@ import (
 	"github.com/metaharness/peri/toolview"
 )
 
+// Script is the pattern of a command that runs a file of which nobody here knows what is in it: it may do anything, and
+// a rule that allows just this file says that somebody knows.
+const Script = "?*"
+
 // around is what a simple command stands in.
 type around struct {
 	// opaque says that what stands around it may change what it does.
@@ -93,13 +97,18 @@ func (s *scan) command(ws []word, a around) {
 	case base == "alias":
 		s.alias(ws[1:], a)
 	case base == "source" || base == ".":
-		forms = also(forms, "*")
+		forms = also(forms, Script)
 	case base == "cd" || base == "pushd" || base == "popd" || base == "chdir":
 		s.folder(base, ws[1:])
 	case base == "find" || base == "fd" || base == "fdfind":
 		found = s.exec(ws[1:], a)
+	case base == "test" || base == "[":
+		a.opaque = a.opaque || !tests(ws[1:]) // what a word holds may be evaluated
 	case base == "git":
 		s.git(ws[1:], a)
+	}
+	if strings.Contains(name.value, "/") && !strings.HasPrefix(name.value, "/") {
+		forms = also(forms, Script) // a file of the project's, or what a line before has made
 	}
 	if inline(base, ws[1:]) {
 		forms = also(forms, "*")
@@ -186,7 +195,7 @@ func (s *scan) shell(ws []word, forms []string, a around) {
 		s.part(toolview.Subject{Value: written(ws), Also: forms, ReadOnly: true, Opaque: a.opaque})
 	case script >= 0:
 		// What stands in a script nobody knows here. A rule that allows names the script.
-		s.part(toolview.Subject{Value: written(ws), Also: also(forms, "*"), Opaque: a.opaque})
+		s.part(toolview.Subject{Value: written(ws), Also: also(forms, Script), Opaque: a.opaque})
 		s.touched(ws[1:], toolview.Subject{})
 	case a.stdin.fed && len(a.stdin.texts) > 0 && exact(ws):
 		s.part(toolview.Subject{Value: written(ws) + fed(a.stdin.texts), Also: forms, ReadOnly: !a.opaque, Opaque: a.opaque})

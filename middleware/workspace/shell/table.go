@@ -350,11 +350,27 @@ var inlineTable = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
+// script reports whether sed is given more than what is known to run nothing.
+func script(ws []word) bool {
+	for _, w := range ws {
+		if !w.exact || strings.HasPrefix(w.value, "-f") || strings.HasPrefix(w.value, "--f") {
+			return true
+		}
+		if !strings.HasPrefix(w.value, "-") {
+			return !harmlessTable()["sed"].only.MatchString(w.value)
+		}
+	}
+	return true
+}
+
 var versioned = regexp.MustCompile(`[0-9.]+$`)
 
 // inline reports whether a program is told on the line, or by its input, what to do in a language of its own: then it
 // may do anything.
 func inline(base string, ws []word) bool {
+	if base == "sed" || base == "gsed" {
+		return script(ws)
+	}
 	options, ok := inlineTable()[base]
 	if !ok {
 		if options, ok = inlineTable()[versioned.ReplaceAllString(base, "")]; !ok {

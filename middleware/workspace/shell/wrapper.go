@@ -76,7 +76,17 @@ func (s *scan) wrapped(w wrapper, ws []word, forms []string, a around) bool {
 		return true
 	}
 	if len(inner) == 0 && len(lines) == 0 {
-		return false
+		if !a.more {
+			return false
+		}
+		known = false // what is added is the command
+	}
+	if !known {
+		s.part(toolview.Subject{Value: written(ws), Opaque: true, Also: also(forms, "*")})
+		return true
+	}
+	if w.more {
+		inner = replaced(inner, rest)
 	}
 	plain := ws[0].value == strings.ToLower(ws[0].value) && !strings.Contains(ws[0].value, "/")
 	if w.judged || !plain || len(inner) == 0 || a.opaque {
@@ -97,6 +107,30 @@ func (s *scan) wrapped(w wrapper, ws []word, forms []string, a around) bool {
 		s.command(inner, a)
 	}
 	return true
+}
+
+// replaced are words in which a wrapper puts what it reads in the place of a mark.
+func replaced(inner, all []word) []word {
+	marks := []string{"{}"}
+	for i, w := range all[:len(all)-len(inner)] {
+		for _, o := range []string{"-I", "-J", "--replace="} {
+			if v, ok := strings.CutPrefix(w.value, o); ok && v != "" {
+				marks = append(marks, v)
+			} else if ok && i+1 < len(all) {
+				marks = append(marks, all[i+1].value)
+			}
+		}
+	}
+	out := append([]word(nil), inner...)
+	for i := range out {
+		for _, m := range marks {
+			if m != "" && strings.Contains(out[i].value, m) {
+				out[i].exact, out[i].safe, out[i].loose = false, false, true
+				out[i].glob = strings.ReplaceAll(out[i].glob, escape(m), "*")
+			}
+		}
+	}
+	return out
 }
 
 // inner finds the command behind a wrapper's options, and the values that it runs as lines.
