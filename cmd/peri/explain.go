@@ -17,11 +17,14 @@ import (
 
 func (p *program) explainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain NAME",
-		Short: "Say whether a key, tool, segment, route or agent is there, why, and what to write to change it",
-		Long:  "Says what a name means here: whether it is there, which gate or rule decided, in which file and line, and what to\nwrite to change it. It exits with 1 when nothing of that name is there.",
-		Args:  takes("NAME"),
-		RunE:  func(c *cobra.Command, args []string) error { return p.explain(c.Context(), args[0]) },
+		Use:     "explain NAME",
+		Example: "  peri explain WebFetch\n  peri explain 'Bash(rm -rf build)'",
+		Short:   "Say whether a key, tool, segment, route or agent is there, why, and what to write to change it",
+		Long: "Says what a name means here: whether it is there, which gate or rule decided, in which file and line, and what to\nwrite to change it. It exits with 1 when nothing of that name is there.\n" +
+			"NAME may be a call, Tool(what it is called with): then it says part by part which rule decides, and exits with 1\n" +
+			"when the call is denied.",
+		Args: takes("NAME"),
+		RunE: func(c *cobra.Command, args []string) error { return p.explain(c.Context(), args[0]) },
 	}
 	c.Flags().BoolVar(&p.json, "json", false, "as JSON")
 	return c
@@ -38,6 +41,12 @@ func (p *program) explain(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
+	if tool, with, ok := asCall(name); ok {
+		if e, visible := s.View().Lookup(tool); visible {
+			return p.explainCall(s, e, with)
+		}
+		name = tool
+	}
 	found, near := report.Explain(s, name)
 	found = append(found, absentAgent(setup, s, found, name)...)
 	if len(found) == 0 {
