@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/config"
@@ -73,10 +74,15 @@ func facts(ctx context.Context, out io.Writer, root string, more ...middleware.M
 }
 
 func tell(out io.Writer, root, who string, s *session.Session) {
+	// The owners that the page is about: what else the suite gains changes no fact here.
+	shown := []string{"WorkspaceMiddleware", "WebMiddleware", "SubAgentMiddleware", "ForgeMiddleware", "SkillSetMiddleware"}
 	at := func(x fmt.Stringer) string {
 		return strings.TrimPrefix(strings.ReplaceAll(x.String(), root+string(filepath.Separator), ""), "/")
 	}
 	for e := range s.View().All() {
+		if !slices.Contains(shown, e.Owner) {
+			continue
+		}
 		x := s.View().Explain(e.Tool.Name)
 		fmt.Fprintf(out, "%s%s %s %s\n", who, x.Name, x.Owner, e.Tool.Effects)
 		for _, l := range x.Limits {
@@ -84,7 +90,7 @@ func tell(out io.Writer, root, who string, s *session.Session) {
 		}
 	}
 	for _, x := range s.View().Hidden() {
-		if x.Gate == toolview.GateListed || x.Gate == toolview.GateDenied {
+		if slices.Contains(shown, x.Owner) && (x.Gate == toolview.GateListed || x.Gate == toolview.GateDenied) {
 			fmt.Fprintf(out, "%sno %s: %s, by %s at %s\n", who, x.Name, x.Gate, x.Rule, at(x.Origin))
 		}
 	}
