@@ -20,6 +20,7 @@ import (
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/session/provider/script"
+	"github.com/metaharness/peri/subagent"
 )
 
 // spelt are ways to write the forbidden command, carried ways to have another run it; LINE stands for one of spelt, and
@@ -138,7 +139,9 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 	call("Bash", map[string]any{"command": "rewritten"})
 	steps = append(steps, script.Say("gave up"))
 
+	catalog, _ := subagent.Load(subagent.LoadOptions{})
 	suite, err := builtin.Suite(builtin.Options{
+		SubAgent:   subagent.Options{Catalog: catalog},
 		Permission: permission.Options{Allow: written("Bash(*)", "BashStart(*)", "BashStdin(*)", "Agent"), Deny: written("Bash(launch *)")},
 		Workspace:  workspace.Options{BashAsync: true},
 		Hook: hook.Options{Hooks: []hook.Entry{{
