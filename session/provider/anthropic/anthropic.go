@@ -89,9 +89,7 @@ func New(o Options) (*Provider, error) {
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = 32000
 	}
-	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
-	}
+	o.HTTP = exchange.Straight(o.HTTP)
 	p := &Provider{opt: o}
 	// The client is its options alone: a constructor of the SDK's would look for keys of its own.
 	p.client.Options = p.options()

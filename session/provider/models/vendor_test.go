@@ -143,3 +143,21 @@ func TestCheckSpendsNothing(t *testing.T) {
 	require.NoError(t, f.Check(t.Context(), "offline"))
 	require.Error(t, f.Check(t.Context(), "elsewhere/m"))
 }
+
+func TestNoKeyFollowsARedirect(t *testing.T) {
+	url, sent := catcher(t)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, url+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer h.Close()
+	env := map[string]string{
+		"ANTHROPIC_API_KEY": "sk-1", "OPENAI_API_KEY": "sk-1", "ANTHROPIC_BASE_URL": h.URL, "OPENAI_BASE_URL": h.URL + "/v1",
+	}
+	for _, name := range []string{"anthropic/m", "openai/m", "openai-compatible/m"} {
+		f := &models.Factory{Env: func(n string) string { return env[n] }}
+		err := asked(t, f, name)
+		require.ErrorIs(t, err, message.ErrBadRequest)
+		require.ErrorContains(t, err, "base URL")
+	}
+	require.Empty(t, sent())
+}

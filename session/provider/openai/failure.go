@@ -29,6 +29,8 @@ func (p *Provider) failure(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), exchange.ErrSilent):
 		f.Text = exchange.ErrSilent.Error()
+	case errors.Is(err, exchange.ErrRedirected):
+		f.Kind, f.Text = message.ErrBadRequest, exchange.ErrRedirected.Error()
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &api):

@@ -92,9 +92,7 @@ func New(o Options) (*Provider, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Name, err)
 	}
-	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
-	}
+	o.HTTP = exchange.Straight(o.HTTP)
 	p := &Provider{opt: o}
 	key := o.Key
 	if key == "" {
