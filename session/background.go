@@ -10,17 +10,19 @@ import (
 
 // background starts a run that lives as long as the session and is collected by its id. The caller has begun the child's
 // turn.
-func (s *Session) background(k *child, prompt string, start message.Event) *message.Result {
+func (s *Session) background(ctx context.Context, k *child, prompt string, start message.Event) *message.Result {
 	s.kids.mu.Lock()
 	defer s.kids.mu.Unlock()
 	if s.closed.Load() {
+		k.stop(nil)
+		k.stop = nil
 		k.s.turn.end()
 		return message.Fail(ErrClosed.Error())
 	}
 	done := make(chan struct{})
 	k.done, k.result = done, nil
 	s.kids.wg.Go(func() {
-		end := k.run(s.ctx, prompt, start, func(e message.Event) {
+		end := k.run(ctx, prompt, start, func(e message.Event) {
 			// Who watches hears how far it is; each of its words would be too many to keep.
 			if e.Kind == message.Progress {
 				if e.Parent == "" {

@@ -119,12 +119,17 @@ func (s *Session) spawn(ctx context.Context, rt Runtime, r *Ready, sp toolview.S
 	if !k.s.turn.begin() {
 		return message.Fail(fmt.Sprintf("agent run %s is still busy", k.s.id)), nil
 	}
+	over := ctx
+	if sp.Background {
+		over = s.ctx
+	}
+	over = k.cancellable(over)
 	start := message.Event{Kind: message.ChildStart, Session: k.s.id, Agent: k.name, Parent: r.Use.ID, Text: sp.Description}
 	rt.Emit(start)
 	if sp.Background {
-		return s.background(k, sp.Prompt, start), nil
+		return s.background(over, k, sp.Prompt, start), nil
 	}
-	end := k.run(ctx, sp.Prompt, start, func(e message.Event) {
+	end := k.run(over, sp.Prompt, start, func(e message.Event) {
 		if e.Parent == "" {
 			e.Parent = r.Use.ID
 		}
@@ -166,14 +171,12 @@ func turnOf(rt Runtime) *local {
 	return rt.(*local) // nothing else makes children
 }
 
-// run takes one turn of the child, which its caller has begun, and makes its answer the event that ends it.
+// run takes one turn of the child, which its caller has begun and made cancellable, and makes its answer the event that
+// ends it.
 func (k *child) run(ctx context.Context, prompt string, end message.Event, forward func(message.Event)) message.Event {
 	end.Kind, end.Text = message.ChildEnd, ""
 	defer k.s.rest(ctx)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	k.stoppable(stop)
-	defer k.stoppable(nil)
+	defer k.finished()
 	if k.s.closed.Load() {
 		end.Result = message.Fail(ErrClosed.Error())
 		return end
@@ -236,10 +239,20 @@ func (k *child) leave(ctx context.Context, res *message.Result) {
 	}
 }
 
-func (k *child) stoppable(stop context.CancelCauseFunc) {
+// cancellable is the context of the run that is about to begin; finished ends it.
+func (k *child) cancellable(ctx context.Context) context.Context {
+	ctx, stop := context.WithCancelCause(ctx)
 	k.of.mu.Lock()
 	k.stop = stop
 	k.of.mu.Unlock()
+	return ctx
+}
+
+func (k *child) finished() {
+	k.of.mu.Lock()
+	defer k.of.mu.Unlock()
+	k.stop(nil)
+	k.stop = nil
 }
 
 // CancelChild ends what one child, or a child of one, is doing, and nothing else. Its result says so, and it can be
