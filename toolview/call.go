@@ -53,7 +53,9 @@ func (c *Call) View() *View { return c.view }
 
 // Links is what a tool's state may be: Real is where a path leads once every link on it is followed. Paths that lead
 // elsewhere are judged at both places. It may read the disk, and false = it cannot be told.
-type Links interface{ Real(path string) (string, bool) }
+type Links interface {
+	Real(path string) (string, bool)
+}
 
 // Subjects is what the call touches, as its tool's owner computes it. A panic of the owner's is an error.
 func (c *Call) Subjects() (all []Subject, err error) {
