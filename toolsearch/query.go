@@ -20,7 +20,7 @@ type Hit struct {
 // Search returns what a query finds, best first, ties by name: at most limit tools, except that a tool named outright
 // is never cut off. It is empty when no tool is a good match. Case never counts. A query is words in any language, and:
 //   - `select:A,B` takes tools by name alone, in that order.
-//   - `+word` must match.
+//   - `+word` must match. `+4915123` has no letter: it is a number like any other.
 //   - A word that is the name of a tool, or the part of it behind the server, finds that tool. One that is written
 //     like an identifier, or stands alone, puts it before any ranked one; a word like any other ("search") keeps a
 //     seat for it among them, since it may be meant as a word.
@@ -68,7 +68,7 @@ func (x *Index) names(s *scratch, query string) (q named) {
 			continue
 		}
 		group := x.calledBy(rest)
-		if plus {
+		if plus && strings.ContainsFunc(rest, unicode.IsLetter) {
 			x.must(s, rest, group)
 		}
 		switch {

@@ -94,6 +94,7 @@ func TestQueriesFindWhatTheyMean(t *testing.T) {
 		{"a word that must match", "create +edge", 5, []string{"mcp__graph__createEdge"}},
 		{"a must that excludes the rest", "+parcel createEdge", 5, []string{"send_parcel"}},
 		{"a must that nothing has", "create +zeppelin", 5, []string{}},
+		{"a telephone number is no must", "+parcel +49151234567", 5, []string{"send_parcel"}},
 		{"a word of two names", "searches", 5, []string{"mcp__wiki__search", "mcp__hub__search"}},
 		{"two names beyond the limit", "disk_listing route", 1, []string{"disk_listing", "mcp__map__route"}},
 		{"a leaf that two servers have", "search", 1, []string{"mcp__wiki__search"}},
