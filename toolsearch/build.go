@@ -35,6 +35,7 @@ func build(lex *lexicon, tune *tuning, texts []text) *segment {
 		segment: &segment{tools: len(texts), forms: map[string]uint32{}, stems: map[string]uint32{}, nameEnd: []uint32{0}, leadEnd: []uint32{0}},
 		lex:     lex, tune: tune,
 	}
+	b.group = slices.Repeat([]uint32{none}, len(lex.lines))
 	for i := range texts {
 		b.doc = uint32(i)
 		b.read(&texts[i])
@@ -183,11 +184,10 @@ func (b *builder) form(w string, k kind) uint32 {
 		term = b.enter(key, key == w)
 		if b.tune.group > 0 {
 			for _, g := range b.lex.groups[key] {
-				at := b.term(groupKey(g))
-				if at == none {
-					at = b.enter(groupKey(g), false)
+				if b.group[g] == none {
+					b.group[g] = b.enter(groupKey(g), false)
 				}
-				b.relations[term] = append(b.relations[term], at)
+				b.relations[term] = append(b.relations[term], b.group[g])
 			}
 		}
 	}

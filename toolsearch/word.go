@@ -96,12 +96,15 @@ func (c *core) count(s *scratch, f found) {
 		share = tn.alone
 	}
 	for _, g := range f.groups {
-		df := c.terms(s, groupKey(g))
+		df := c.kindred(s, g)
 		if df == 0 {
 			continue
 		}
 		c.post(s, f.trust*share, worth, f.df == 0, true)
 		c.note(s, f.trust/2, false)
+		if !s.why {
+			continue
+		}
 		s.logged(f.word, groupKey(g), "synonym", f.trust*share, c.worth(df))
 	}
 }
@@ -128,11 +131,18 @@ func (c *core) again(s *scratch, df uint32) {
 // find looks up a word and leaves its terms in s.terms.
 func (c *core) find(s *scratch, w []byte, k kind) (key string, df uint32) {
 	for i := range c.parts {
-		if form, ok := c.parts[i].forms[string(w)]; ok {
-			p := &c.parts[i]
-			key = p.keys[p.formTerm[form]]
-			break
+		p := &c.parts[i]
+		form, ok := p.forms[string(w)]
+		if !ok {
+			continue
 		}
+		t := p.formTerm[form]
+		if len(c.parts) == 1 {
+			s.terms = append(s.terms[:0], t)
+			return p.keys[t], p.df[t]
+		}
+		key = p.keys[t]
+		break
 	}
 	if key == "" {
 		key = string(w)
@@ -159,14 +169,26 @@ func (c *core) terms(s *scratch, key string) (df uint32) {
 // grouped reports whether any tool has a word of the groups.
 func (c *core) grouped(groups []uint16) bool {
 	for _, g := range groups {
-		key := groupKey(g)
 		for i := range c.parts {
-			if t := c.parts[i].term(key); t != none && c.parts[i].df[t] > 0 {
+			if t := c.parts[i].group[g]; t != none && c.parts[i].df[t] > 0 {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// kindred leaves the terms of a group in s.terms, one a piece, and returns how many tools have a word of it.
+func (c *core) kindred(s *scratch, g uint16) (df uint32) {
+	s.terms = s.terms[:0]
+	for i := range c.parts {
+		t := c.parts[i].group[g]
+		s.terms = append(s.terms, t)
+		if t != none {
+			df = c.parts[i].df[t]
+		}
+	}
+	return df
 }
 
 // repair is the key of the word that a mistyped one was meant to be, "" when there is none; of several, that which most
