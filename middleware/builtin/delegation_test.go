@@ -2,347 +2,294 @@ package builtin_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/session/provider/script"
-	"github.com/metaharness/peri/toolview"
 )
 
-const unattended = "meta: {PermissionMiddleware: false}\n"
-
-func agentFile(name string, fields ...string) string {
-	return "---\nname: " + name + "\ndescription: d\n" + strings.Join(fields, "\n") + "\n---\nYou are " + name + ".\n"
+// way is one way of starting a child. What users reported of one of them holds for all.
+type way struct {
+	name string
+	// fork: the child has no definition of its own.
+	fork bool
+	// start is what the parent says; ahead is what the child says before it is continued.
+	start []script.Step
+	ahead []script.Step
 }
 
-// answers are the texts of the results that the requests of an agent were sent, joined.
-func answers(sc *script.Script, agent string) string {
-	var b strings.Builder
+func starts(agent string) []way {
+	who := `"agent":"` + agent + `",`
+	wait := script.Do("AgentResult", `{"id":"main.1","wait":true}`)
+	return []way{
+		{name: "named", start: []script.Step{script.Do("Agent", `{`+who+`"prompt":"go"}`)}},
+		{name: "one of several", start: []script.Step{script.Do("Agent", `{"tasks":[{`+who+`"prompt":"go"},{"agent":"nobody","prompt":"go"}]}`)}},
+		{name: "in the background", start: []script.Step{script.Do("Agent", `{`+who+`"prompt":"go","background":true}`), wait}},
+		{name: "continued", start: []script.Step{script.Do("Agent", `{`+who+`"prompt":"go"}`), script.Do("Agent", `{"resume":"main.1","prompt":"go on"}`)}, ahead: []script.Step{script.Say("ready")}},
+		{name: "by a workflow", start: []script.Step{script.Do("ExecuteExtraTool", `{"name":"Workflow","arguments":{"script":"agent('go', agent='`+agent+`').text"}}`)}},
+		{name: "by a program", start: []script.Step{script.Do("ExecuteExtraTool", `{"name":"RunCode","arguments":{"code":"Agent(agent='`+agent+`', prompt='go')"}}`)}},
+		{name: "fork", fork: true, start: []script.Step{script.Do("Agent", `{"prompt":"go"}`)}},
+	}
+}
+
+// family is a project whose session starts one child.
+type family struct {
+	*site
+	definition string // the fields of kid
+	agent      string // who is started; "" = kid
+	approver   *people
+	calls      []string // names and arguments in turn, each a step of the child
+}
+
+// outcome is what became of it.
+type outcome struct {
+	answers []string // to the child's calls
+	shown   []string // the child's direct tools
+	told    string   // what its parent was told
+	model   string   // the name of the child's model
+}
+
+func (f *family) start(t *testing.T, w way) outcome {
+	if f.definition != "" {
+		f.write(".peri/agents/kid.md", "---\nname: kid\ndescription: Does it.\n"+f.definition+"\n---\nYou are the kid.\n")
+	}
+	child := slices.Clone(w.ahead)
+	for i := 0; i+1 < len(f.calls); i += 2 {
+		child = append(child, script.Do(f.calls[i], f.calls[i+1]))
+	}
+	child = append(child, script.Say("kid is done"))
+	steps := map[string][]script.Step{"": append(slices.Clone(w.start), script.Say("done")), "kid": child, "explore": child}
+	if w.fork {
+		steps[""] = append(append(slices.Clone(w.start), child...), script.Say("done"))
+	}
+	sc := script.For(steps)
+	var mu sync.Mutex
+	var out outcome
+	o := f.options(sc, "main")
+	o.Models = func(name string) (middleware.ModelFunc, error) {
+		if name == "nosuch" {
+			return nil, errors.New("there is no such model")
+		}
+		return func(ctx context.Context, r *middleware.Request, sink middleware.Sink) (*message.Message, error) {
+			if r.View.Agent() != "" {
+				mu.Lock()
+				out.model = name
+				mu.Unlock()
+			}
+			return sc.Model(ctx, r, sink)
+		}, nil
+	}
+	if f.approver != nil {
+		o.Approver = f.approver
+	}
+	s, err := session.New(t.Context(), o)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close(context.Background())) }()
+	// A call that is refused may be the last that the script has words for.
+	for range s.Prompt(t.Context(), session.Text("go")) {
+		// What happened stands in the journals.
+	}
+	for _, m := range s.Messages() {
+		for _, r := range m.Results() {
+			out.told += r.Text() + "\n"
+		}
+	}
+	entries, err := f.store.Load(t.Context(), "main.1")
+	if err != nil {
+		require.ErrorIs(t, err, session.ErrNotFound)
+		return out
+	}
+	for _, e := range entries {
+		if e.Event != nil && e.Event.Kind == message.CallEnd && e.Event.Parent == "" {
+			out.answers = append(out.answers, e.Event.Result.Text())
+		}
+	}
 	for _, sent := range sc.Sent() {
-		if sent.Agent != agent {
+		if sent.Agent != "" || w.fork {
+			out.shown = sent.Tools
+		}
+	}
+	return out
+}
+
+// people approves everything and keeps who asked.
+type people struct {
+	mu  sync.Mutex
+	who []string
+}
+
+func (p *people) Approve(_ context.Context, rs []session.Request) ([]session.Approval, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]session.Approval, len(rs))
+	for i, r := range rs {
+		p.who = append(p.who, r.Tool+" by "+r.Agent)
+		out[i].Allow = true
+	}
+	return out, nil
+}
+
+// every runs a check for every way of starting kid; forks too if what is checked is not in its definition.
+func every(t *testing.T, forks bool, check func(t *testing.T, w way)) {
+	t.Helper()
+	for _, w := range starts("kid") {
+		if !w.fork || forks {
+			t.Run(w.name, func(t *testing.T) { check(t, w) })
+		}
+	}
+}
+
+// newFamily is a project whose user lets everything run that nothing denies.
+func newFamily(t *testing.T, settings, definition string, calls ...string) *family {
+	f := &family{site: newSite(t, settings), definition: definition, calls: calls}
+	f.writeHome("permissions: {mode: bypass}\n")
+	return f
+}
+
+func (s *site) writeHome(text string) {
+	require.NoError(s.t, os.WriteFile(filepath.Join(s.home, "settings.yaml"), []byte(text), 0o600))
+}
+
+func TestWhatTheParentIsDeniedItsChildrenAreDenied(t *testing.T) {
+	calls := []string{"Bash", `{"command":"echo curl"}`, "Bash", `{"command":"curl x"}`}
+	every(t, true, func(t *testing.T, w way) {
+		for _, f := range []*family{
+			newFamily(t, "tools: {deny: ['Bash(curl *)']}\n", "model: inherit", calls...),
+			newFamily(t, "permissions: {deny: ['Bash(curl *)']}\n", "model: inherit", calls...),
+		} {
+			got := f.start(t, w)
+			require.Contains(t, got.shown, "Bash", "the tool stays")
+			require.Len(t, got.answers, 2, got.told)
+			require.Contains(t, got.answers[0], "[exit code 0]")
+			require.Contains(t, got.answers[1], "Bash(curl *)")
+			require.NotContains(t, got.answers[1], "exit code")
+		}
+		f := newFamily(t, "tools: {deny: [Bash]}\n", "tools: [Bash, Read]", calls...)
+		got := f.start(t, w)
+		require.NotContains(t, got.shown, "Bash")
+		require.Contains(t, got.answers[0], "There is no tool `Bash`.")
+	})
+}
+
+func TestADeclaredListIsAllThatAnAgentGets(t *testing.T) {
+	every(t, false, func(t *testing.T, w way) {
+		f := newFamily(t, "", "tools: [Read, Grep]", "Grep", `{"pattern":"kid"}`, "Write", `{"path":"made","content":"x"}`, "Bash", `{"command":"touch made"}`)
+		got := f.start(t, w)
+		require.Equal(t, []string{"Grep", "Read"}, slices.Sorted(slices.Values(got.shown)), got.told)
+		require.Contains(t, got.answers[0], "kid.md", "presence first")
+		require.Contains(t, got.answers[1], "There is no tool `Write`.")
+		require.Contains(t, got.answers[2], "There is no tool `Bash`.")
+		require.NoFileExists(t, filepath.Join(f.root, "made"))
+		f = newFamily(t, "tools: {allow: [Agent, AgentResult, Workflow, RunCode, Grep]}\n", "tools: [Read, Grep]", "Grep", `{"pattern":"kid"}`)
+		got = f.start(t, w)
+		require.Equal(t, []string{"Grep"}, got.shown, "what the session lacks no list brings: %s", got.told)
+	})
+}
+
+func TestADeniedAliasIsTheToolInEveryChild(t *testing.T) {
+	every(t, false, func(t *testing.T, w way) {
+		got := newFamily(t, "", "disallowedTools: shell, list", "Glob", `{"pattern":"*"}`, "Bash", `{"command":"true"}`).start(t, w)
+		require.Contains(t, got.shown, "Glob", "presence first")
+		require.NotContains(t, got.shown, "Bash")
+		require.NotContains(t, got.shown, "LS")
+		require.Contains(t, got.answers[1], "There is no tool `Bash`.")
+	})
+}
+
+func TestAFileThatCannotBeReadStartsNobody(t *testing.T) {
+	for name, definition := range map[string]string{
+		"a near miss of a list": "allowed-tools: [Read]", "another": "allowedTools: [Read]", "nothing behind the list": "tools:",
+		"a description that goes on": "tools: Read\nmore\nand more",
+	} {
+		every(t, false, func(t *testing.T, w way) {
+			f := newFamily(t, "", definition, "Bash", `{"command":"touch made"}`)
+			f.write(".peri/agents/README.md", "# Notes\n")
+			got := f.start(t, w)
+			require.Contains(t, got.told, "There is no agent `kid`", name)
+			require.Empty(t, got.answers)
+			require.NoFileExists(t, filepath.Join(f.root, "made"))
+		})
+	}
+}
+
+func TestAnAgentWhoseServersAreMissingIsRefusedWithTheList(t *testing.T) {
+	every(t, false, func(t *testing.T, w way) {
+		got := newFamily(t, "", "requiredMcpServers: [db, mail]", "Glob", `{"pattern":"*"}`).start(t, w)
+		require.Contains(t, got.told, "it needs servers that are not there: db, mail")
+		require.Empty(t, got.answers)
+	})
+}
+
+func TestApprovalsOfEveryChildReachTheParentsApproverWithItsName(t *testing.T) {
+	every(t, true, func(t *testing.T, w way) {
+		f := &family{site: newSite(t, ""), definition: "model: inherit", approver: &people{}, calls: []string{"Bash", `{"command":"touch made"}`}}
+		got := f.start(t, w)
+		name := "kid"
+		if w.fork {
+			name = ""
+		}
+		require.Contains(t, f.approver.who, "Bash by "+name, got.told)
+		require.FileExists(t, filepath.Join(f.root, "made"))
+		f = &family{site: newSite(t, ""), definition: "permissionMode: plan", approver: &people{}, calls: []string{"Bash", `{"command":"touch made"}`}}
+		if !w.fork {
+			got = f.start(t, w)
+			require.Contains(t, got.answers[0], "plan mode", "the stricter of two modes holds")
+			require.NotContains(t, f.approver.who, "Bash by kid")
+			require.NoFileExists(t, filepath.Join(f.root, "made"))
+		}
+	})
+}
+
+func TestBuiltInAgentsThatAreOffAreStartedInNoWay(t *testing.T) {
+	for _, w := range starts("explore") {
+		if w.fork {
 			continue
 		}
-		for _, m := range sent.Messages {
-			for _, r := range m.Results() {
-				b.WriteString(r.Text() + "\n")
-			}
-		}
-	}
-	return b.String()
-}
-
-func TestAParentsScopedDenyBindsItsChildrenAndKeepsTheToolVisible(t *testing.T) {
-	sc := script.For(map[string][]script.Step{
-		"":     {script.Do("Agent", `{"agent":"boss","prompt":"go"}`), script.Say("end")},
-		"boss": {script.Do("Bash", `{"command":"echo mine; curl x"}`, "Bash", `{"command":"echo fine"}`, "Agent", `{"agent":"low","prompt":"go"}`), script.Say("done")},
-		"low":  {script.Do("Bash", `{"command":"echo low && curl x"}`, "Bash", `{"command":"echo lower"}`), script.Say("done")},
-	})
-	site := newSite(t, unattended+"subagents: {depth: 2}\n")
-	site.write(".peri/agents/boss.md", agentFile("boss", `disallowedTools: ["Bash(curl *)"]`))
-	site.write(".peri/agents/low.md", agentFile("low"))
-	s := site.open(sc, "")
-	play(t, s, "go")
-	for agent, ran := range map[string]string{"boss": "fine", "low": "lower"} {
-		require.Contains(t, answers(sc, agent), ran, "the tool is there for other calls")
-		require.Contains(t, answers(sc, agent), "`Bash` was not run: it is denied here, by `Bash(curl *)`", agent)
-		require.NotContains(t, answers(sc, agent), "There is no tool")
-	}
-	boss, err := s.Agent(t.Context(), "boss")
-	require.NoError(t, err)
-	require.True(t, boss.View().Explain("Bash").Visible)
-	require.Equal(t, ".peri/agents/boss.md:4:1", boss.View().Explain("Bash").Limits[0].Origin.String())
-	require.Empty(t, s.View().Explain("Bash").Limits, "it is the agent's own")
-}
-
-// Every path to a child goes through one resolver: what it declares, within what the session shows.
-func TestEveryPathToAnAgentGivesTheSameTools(t *testing.T) {
-	args := `{"agent":"rev","prompt":"go"}`
-	for name, call := range map[string]script.Step{
-		"alone":          script.Do("Agent", args),
-		"beside another": script.Do("Agent", args, "LS", "{}"),
-		"among tasks":    script.Do("Agent", `{"tasks":[{"agent":"rev","prompt":"go"}]}`),
-		"by an alias":    script.Do("Task", `{"subagent_type":"rev","prompt":"go"}`),
-		"background":     script.Do("Agent", `{"agent":"rev","prompt":"go","background":true}`),
-	} {
-		t.Run(name, func(t *testing.T) {
-			steps := []script.Step{call, script.Say("end")}
-			if name == "background" {
-				steps = []script.Step{call, script.Do("AgentResult", `{"id":"wait.1","wait":true}`), script.Say("end")}
-			}
-			sc := script.For(map[string][]script.Step{
-				"":    steps,
-				"rev": {script.Do("Write", `{"path":"a.txt","content":"x"}`), script.Say("done")},
-			})
-			site := newSite(t, unattended+"tools: {deny: [Grep]}\n")
-			site.write(".peri/agents/rev.md", agentFile("rev", "tools: Read, Grep"))
-			s := site.open(sc, "wait")
-			play(t, s, "go")
-			seen := false
-			for _, sent := range sc.Sent() {
-				if sent.Agent == "rev" {
-					seen = true
-					require.Equal(t, []string{"Read"}, sent.Tools)
-				}
-			}
-			require.True(t, seen)
-			require.Contains(t, answers(sc, "rev"), "There is no tool `Write`", "a call to what it was never shown")
-			require.NoFileExists(t, filepath.Join(site.root, "a.txt"))
+		t.Run(w.name, func(t *testing.T) {
+			got := newFamily(t, "", "", "Glob", `{"pattern":"*"}`).start(t, w)
+			require.Len(t, got.answers, 1, "presence first: %s", got.told)
+			got = newFamily(t, "meta: {BuiltInSubagents: false}\n", "", "Glob", `{"pattern":"*"}`).start(t, w)
+			require.Contains(t, got.told, "There is no agent `explore`")
+			require.Empty(t, got.answers)
 		})
 	}
+	every(t, true, func(t *testing.T, w way) {
+		got := newFamily(t, "meta: {BuiltInSubagents: false}\n", "model: inherit", "Glob", `{"pattern":"*"}`).start(t, w)
+		require.Len(t, got.answers, 1, "a project's own agent and a fork stay: %s", got.told)
+	})
 }
 
-// A coordinator keeps its hands off and says what its workers may do. Without delegates its own lists are a ceiling, and
-// what settings deny is one for all; no order of anything matters.
-func TestACoordinatorDelegatesWhatItMayNotDoItself(t *testing.T) {
-	for _, c := range []struct {
-		name, settings string
-		fields         []string
-		worker         []string
-	}{
-		{"a ceiling", "", []string{"tools: [Agent, Read]"}, []string{"Read"}},
-		{"delegates", "", []string{"tools: [Agent, Read]", "delegates: [Edit, Write]"}, []string{"Edit", "Read", "Write"}},
-		{"delegates before tools", "", []string{"delegates: [Write, Edit]", "tools: [Read, Agent]"}, []string{"Edit", "Read", "Write"}},
-		{"a deny lifted", "", []string{"disallowedTools: ['*']", "tools: ['*']", "delegates: [Edit]"}, []string{"Edit"}},
-		{"settings are not lifted", "tools: {deny: [Write]}\n", []string{"tools: [Agent, Read]", "delegates: [Edit, Write]"}, []string{"Edit", "Read"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			site := newSite(t, c.settings+"subagents: {depth: 3}\n")
-			site.write(".peri/agents/boss.md", agentFile("boss", c.fields...))
-			site.write(".peri/agents/hand.md", agentFile("hand", "tools: ['Read', 'Edit', 'Write']"))
-			s := site.open(script.New(), "")
-			boss, err := s.Agent(t.Context(), "boss")
-			require.NoError(t, err)
-			require.NotContains(t, view(boss), "Edit", "the coordinator itself")
-			hand, err := boss.Agent(t.Context(), "hand")
-			if c.name == "a deny lifted" {
-				require.NotContains(t, view(boss), "Agent")
-			}
-			require.NoError(t, err)
-			require.Equal(t, c.worker, view(hand))
-			fork, err := boss.Fork(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, view(boss), view(fork), "a fork of it is no worker")
-			under, err := fork.Agent(t.Context(), "hand")
-			require.NoError(t, err)
-			require.Equal(t, c.worker, view(under), "and hands out no more and no less")
-			require.NoError(t, s.SetTools(nil, []string{"Read"}))
-			require.NotContains(t, view(hand), "Read", "the host's word reaches it on the next step")
-			require.NotContains(t, view(under), "Read")
+func TestSettingsLayEachFieldOverAnAgentByItself(t *testing.T) {
+	every(t, false, func(t *testing.T, w way) {
+		f := newFamily(t, "agents: {kid: {tools: [Read]}}\n", "maxTurns: 9", "Read", `{"path":".peri/settings.yaml"}`)
+		f.writeHome("permissions: {mode: bypass}\nagents: {kid: {model: m1}}\n")
+		got := f.start(t, w)
+		require.Equal(t, "m1", got.model, got.told)
+		require.Equal(t, []string{"Read"}, got.shown)
+	})
+}
+
+func TestAnAgentsModelIsTheSameHoweverItIsStarted(t *testing.T) {
+	for field, want := range map[string]string{"model: fast": "fast", "model: inherit": "main-model", "model: ''": "main-model", "maxTurns: 3": "main-model"} {
+		every(t, false, func(t *testing.T, w way) {
+			f := newFamily(t, "", field, "Glob", `{"pattern":"*"}`)
+			f.writeHome("permissions: {mode: bypass}\nmodel: main-model\n")
+			require.Equal(t, want, f.start(t, w).model, field)
 		})
 	}
-}
-
-func TestAServerThatIsDownShrinksNothingElseAndIsReported(t *testing.T) {
-	for _, lack := range []string{"", "connecting", "failed: no such program"} {
-		site := newSite(t, "")
-		site.write(".peri/agents/rev.md", agentFile("rev", "tools: [Read, Skill, SearchExtraTools, mcp__git, mcp__later__x]"))
-		s := site.standing(script.New(), lack)
-		k, err := s.Agent(t.Context(), "rev")
-		require.NoError(t, err)
-		x := k.View().Explain("mcp__git__log")
-		require.Equal(t, lack == "", x.Visible)
-		require.Equal(t, lack, x.Rule)
-		require.True(t, k.View().Explain("Read").Visible, "an unrelated entry stays")
-	}
-}
-
-func TestAnAgentWhoseServersAreMissingStaysInTheRosterAndIsNotStarted(t *testing.T) {
-	for _, field := range []string{
-		"requiredMcpServers: [git, jira, files/find, git/push]",
-		"mcp: {required: [git, jira, files/find, git/push], disabled: ['*']}",
-	} {
-		sc := script.New(script.Do("Agent", `{"agent":"rev","prompt":"go"}`), script.Say("end"))
-		site := newSite(t, "")
-		site.write(".peri/agents/rev.md", agentFile("rev", field))
-		site.write(".peri/agents/fine.md", agentFile("fine", "requiredMcpServers: [GIT]", "mcp: {allowed: [files]}"))
-		s := site.standing(sc, "")
-		require.Contains(t, s.Surface().String(), "agent rev")
-		play(t, s, "go")
-		said := answers(sc, "")
-		require.Contains(t, said, "agent rev (.peri/agents/rev.md): it was not started, since it needs servers that are not there: jira, git/push")
-		k, err := s.Agent(t.Context(), "fine")
-		require.NoError(t, err, "what lists hide of a server makes no difference")
-		require.True(t, k.View().Explain("mcp__files__find").Visible)
-		require.False(t, k.View().Explain("mcp__git__log").Visible)
-		require.True(t, k.View().Explain("Read").Visible, "a list of one kind is not felt by the others")
-	}
-}
-
-// A definition's lists are authoritative and narrow what the session has; they bring nothing into it.
-func TestADefinitionBringsNothingThatTheSessionLacks(t *testing.T) {
-	site := newSite(t, "meta: {WebMiddleware: false}\ntools: {allow: [Read, Grep, Agent]}\n")
-	site.write(".peri/agents/rev.md", agentFile("rev", "tools: [WebFetch, Read, Bash, '**']"))
-	k, err := site.open(script.New(), "").Agent(t.Context(), "rev")
-	require.NoError(t, err)
-	require.Equal(t, []string{"Grep", "Read"}, view(k))
-	require.Equal(t, toolview.GateExists, k.View().Explain("WebFetch").Gate)
-	require.Equal(t, toolview.GateListed, k.View().Explain("Bash").Gate)
-	require.Contains(t, k.View().Explain("Bash").Origin.String(), "settings.yaml:2:")
-}
-
-// Live text follows the view of the child that it is for.
-func TestAChildIsToldOfNoToolThatItLacks(t *testing.T) {
-	site := newSite(t, "subagents: {depth: 2}\n")
-	site.write(".peri/agents/reader.md", agentFile("reader", "tools: [Read]"))
-	site.write(".peri/agents/boss.md", agentFile("boss", "tools: [Read, Agent]"))
-	site.write(".peri/agents/none.md", agentFile("none", "tools: []"))
-	s := site.open(script.New(), "")
-	for name, told := range map[string]bool{"boss": true, "reader": false, "none": false} {
-		k, err := s.Agent(t.Context(), name)
-		require.NoError(t, err)
-		require.Contains(t, shown(t, k), "You are "+name)
-		require.Equal(t, told, strings.Contains(shown(t, k), "`Agent`"), name)
-		require.Equal(t, told, strings.Contains(k.Surface().String(), "segment 11_subagent"), name)
-		for e := range k.View().All() {
-			require.False(t, e.Tool.Finder, "%s: no way to what is not there", name)
-		}
-	}
-	none, err := s.Agent(t.Context(), "none")
-	require.NoError(t, err)
-	require.Equal(t, ".peri/agents/none.md:4:1", none.View().Explain("Read").Origin.String())
-}
-
-func TestDenyingAnyNameOfAToolClosesTheEscape(t *testing.T) {
-	for _, name := range []string{"Task", "task", "agent", "Agent", "subagent", "@SubAgentMiddleware", "Agent(*)", "A*"} {
-		site := newSite(t, "subagents: {depth: 2}\n")
-		site.write(".claude/agents/boss.md", agentFile("boss", `disallowedTools: ["`+name+`"]`))
-		site.write(".claude/agents/free.md", agentFile("free"))
-		s := site.open(script.New(), "")
-		free, err := s.Agent(t.Context(), "free")
-		require.NoError(t, err)
-		require.True(t, free.View().Explain("Agent").Visible, "presence first")
-		boss, err := s.Agent(t.Context(), "boss")
-		require.NoError(t, err)
-		require.False(t, boss.View().Explain("Agent").Visible, name)
-		_, bad := boss.View().Call("1", "Task", []byte(`{"prompt":"x"}`))
-		require.Contains(t, bad.Text(), "There is no tool `Task`", name)
-	}
-}
-
-func TestAListOfAgentsLimitsWhomAnAgentMayStart(t *testing.T) {
-	sc := script.For(map[string][]script.Step{
-		"": {script.Do("Agent", `{"agent":"boss","prompt":"go"}`), script.Say("end")},
-		"boss": {
-			script.Do(
-				"Agent", `{"agent":"general","prompt":"x"}`, "Agent", `{"prompt":"a fork"}`,
-				"Agent", `{"tasks":[{"agent":"explore","prompt":"x"},{"agent":"general","prompt":"y"}]}`, "Agent", `{"agent":"explore","prompt":"x"}`,
-			), script.Say("done"),
-		},
-		"explore": {script.Say("explored")},
+	every(t, false, func(t *testing.T, w way) {
+		got := newFamily(t, "", "model: nosuch", "Glob", `{"pattern":"*"}`).start(t, w)
+		require.Contains(t, strings.ReplaceAll(got.told, `\"`, `"`), `agent kid (.peri/agents/kid.md): session: model "nosuch": there is no such model`)
+		require.Empty(t, got.answers)
 	})
-	site := newSite(t, unattended+"subagents: {depth: 2}\n")
-	site.write(".claude/agents/boss.md", agentFile("boss", "tools: Agent(explore, plan), Read"))
-	s := site.open(sc, "")
-	play(t, s, "go")
-	said := answers(sc, "boss")
-	require.Equal(t, 3, strings.Count(said, "only calls that match are allowed here, by `Agent(explore, plan)`"), said)
-	require.Equal(t, 1, strings.Count(said, "explored"), said)
-	boss, err := s.Agent(t.Context(), "boss")
-	require.NoError(t, err)
-	require.True(t, boss.View().Explain("AgentResult").Visible, "what it may start, it may collect")
-}
-
-func TestAGeneratedAgentIsCappedLikeAnyOther(t *testing.T) {
-	sc := script.For(map[string][]script.Step{
-		"": {
-			script.Do("GenerateAgent", `{"name":"bad","description":"d","prompt":"p","tools":["Bash(x"]}`, "GenerateAgent", `{"name":"made","description":"d","prompt":"p","tools":["**"]}`),
-			script.Do("Agent", `{"agent":"made","prompt":"go"}`), script.Say("end"),
-		},
-		"made": {script.Say("done")},
-	})
-	site := newSite(t, unattended+"tools: {allow: [Read, Agent, GenerateAgent]}\n")
-	s := site.open(sc, "")
-	play(t, s, "go")
-	require.Contains(t, answers(sc, ""), "not closed", "a selector that is none")
-	for _, sent := range sc.Sent() {
-		if sent.Agent == "made" {
-			require.Equal(t, []string{"Read"}, sent.Tools)
-			return
-		}
-	}
-	t.Fatal("it was not started")
-}
-
-func TestAnOpencodeRulesetNarrowsByItsLastMatch(t *testing.T) {
-	site := newSite(t, "")
-	site.write(".opencode/agents/rev.md", "---\ndescription: d\nmode: subagent\npermission:\n  '*': deny\n  read: allow\n  grep: allow\n  bash:\n    '*': deny\n    'git *': allow\n    'git push*': ask\n  edit: deny\n---\nYou review.\n")
-	site.write(".opencode/agent/off.md", "---\ndescription: d\ntools:\n  '*': false\n  read: true\n  write: true\n---\nYou read.\n")
-	site.write(".opencode/agent/gone.md", "---\ndescription: d\ndisable: true\n---\nx\n")
-	s := site.open(script.New(), "")
-	rev, err := s.Agent(t.Context(), "rev")
-	require.NoError(t, err)
-	require.Equal(t, []string{"Bash", "Grep", "Read"}, view(rev))
-	for command, runs := range map[string]bool{"git log": true, "git push": true, "ls": false, "git log && ls": false} {
-		_, bad := rev.View().Call("1", "Bash", fmt.Appendf(nil, `{"command":%q}`, command))
-		require.Equal(t, runs, bad == nil, command)
-	}
-	off, err := s.Agent(t.Context(), "off")
-	require.NoError(t, err)
-	require.Equal(t, []string{"Edit", "Read", "Write"}, view(off), "there, write is every edit")
-	_, err = s.Agent(t.Context(), "gone")
-	require.ErrorIs(t, err, session.ErrNotFound)
-}
-
-func TestSettingsOfTwoLayersAreLaidOverAnAgentFieldByField(t *testing.T) {
-	site := newSite(t, "agents: {rev: {tools: [Read]}}\n")
-	site.write(".peri/agents/rev.md", agentFile("rev", "tools: [Read, Grep]", "disallowedTools: Bash"))
-	require.NoError(t, os.WriteFile(filepath.Join(site.home, "settings.yaml"), []byte("agents: {rev: {model: fast, maxTurns: 7}}\n"), 0o600))
-	d, ok := load(t, site.root, site.home).Catalog.Lookup("rev")
-	require.True(t, ok)
-	require.Equal(t, "fast", d.Model)
-	require.Equal(t, 7, d.MaxTurns)
-	require.Equal(t, []string{"Read"}, d.Tools)
-	require.Equal(t, []string{"Bash"}, d.Deny)
-	require.Equal(t, "settings.yaml", filepath.Base(d.ToolsAt.File))
-	require.Equal(t, ".peri/agents/rev.md:5:1", d.DenyAt.String())
-}
-
-// The model of a definition is the same on every path: empty and inherit are the parent's, an unknown one is an error that
-// names the file.
-func TestAnAgentsModelIsTheSameOnEveryPath(t *testing.T) {
-	for model, want := range map[string]string{"model: fast": "fast", "model: inherit": "main", `model: ""`: "main", "": "main", "model: nobody": ""} {
-		for name, args := range map[string]string{"alone": `{"agent":"rev","prompt":"go"}`, "among tasks": `{"tasks":[{"agent":"rev","prompt":"go"}]}`, "by the program": ""} {
-			t.Run(name+" "+model, func(t *testing.T) {
-				steps := map[string][]script.Step{"rev": {script.Say("done")}}
-				if args != "" {
-					steps[""] = []script.Step{script.Do("Agent", args), script.Say("end")}
-				}
-				sc := script.For(steps)
-				site := newSite(t, "")
-				site.write(".peri/agents/rev.md", agentFile("rev", model))
-				o := site.options(sc, "")
-				o.Model = "main"
-				var asked []string
-				o.Models = func(name string) (middleware.ModelFunc, error) {
-					if asked = append(asked, name); name == "nobody" {
-						return nil, fmt.Errorf("there is no such model")
-					}
-					return sc.Model, nil
-				}
-				s, err := session.New(t.Context(), o)
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
-				said := ""
-				if args != "" {
-					play(t, s, "go")
-					said = answers(sc, "")
-				} else if _, err := s.Agent(t.Context(), "rev"); err != nil {
-					said = err.Error()
-				}
-				if want == "" {
-					require.Contains(t, said, ".peri/agents/rev.md")
-					require.Contains(t, said, `model "nobody"`)
-					return
-				}
-				require.Equal(t, []string{"main", want}, asked)
-			})
-		}
-	}
 }
