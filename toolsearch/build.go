@@ -35,7 +35,7 @@ func build(lex *lexicon, tune *tuning, texts []text) *segment {
 		segment: &segment{tools: len(texts), forms: map[string]uint32{}, stems: map[string]uint32{}, nameEnd: []uint32{0}, leadEnd: []uint32{0}},
 		lex:     lex, tune: tune,
 	}
-	b.group = slices.Repeat([]uint32{none}, len(lex.lines))
+	b.group = slices.Repeat([]uint32{none}, 2*len(lex.lines))
 	for i := range texts {
 		b.doc = uint32(i)
 		b.read(&texts[i])
@@ -184,10 +184,11 @@ func (b *builder) form(w string, k kind) uint32 {
 		term = b.enter(key, key == w)
 		if b.tune.group > 0 {
 			for _, g := range b.lex.groups[key] {
-				if b.group[g] == none {
-					b.group[g] = b.enter(groupKey(g), false)
+				side := sided(g, k >= pair)
+				if b.group[side] == none {
+					b.group[side] = b.enter(groupKey(side), false)
 				}
-				b.relations[term] = append(b.relations[term], b.group[g])
+				b.relations[term] = append(b.relations[term], b.group[side])
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (g *segment) has(term, doc uint32) float32 {
 // members are the words of a group that a tool has.
 func (x *Index) members(p *piece, doc uint32, key string) string {
 	var words []string
-	for w := range strings.FieldsSeq(x.lex.lines[int(key[1])<<8|int(key[2])]) {
+	for w := range strings.FieldsSeq(x.lex.lines[(int(key[1])<<8|int(key[2]))/2]) {
 		if p.has(p.term(stem(w)), doc) > 0 {
 			words = append(words, w)
 		}

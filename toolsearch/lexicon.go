@@ -83,7 +83,16 @@ func stem(w string) string {
 	return english.Stem(w, true)
 }
 
-// groupKey is the term under which the tools of a group stand. No word can be one.
-func groupKey(g uint16) string { return string([]byte{1, byte(g >> 8), byte(g)}) }
+// sided is the number of one side of a group: its words of letters, or its CJK words. A word of the same script is akin;
+// one of the other is the word itself in another language.
+func sided(g uint16, cjk bool) uint16 {
+	if cjk {
+		return 2*g + 1
+	}
+	return 2 * g
+}
+
+// groupKey is the term under which the tools of a group's side stand. No word can be one.
+func groupKey(side uint16) string { return string([]byte{1, byte(side >> 8), byte(side)}) }
 
 func isGroup(key string) bool { return key[0] == 1 }

@@ -229,6 +229,7 @@ func parts() []ingredient {
 		{"server and category", false, func(t *tuning) { t.weight[inServer] = 0 }},
 		{"words of courtesy", false, func(t *tuning) { t.fill = 1 }},
 		{"synonyms", false, func(t *tuning) { t.group = 0 }},
+		{"synonyms across scripts", false, func(t *tuning) { t.abroad = 0 }},
 		{"spelling, no slip", false, func(t *tuning) { t.repair = 0 }},
 		{"spelling, one slip", true, func(t *tuning) { t.repair = 0 }},
 		{"paths and links", false, func(t *tuning) { t.path = 0 }},

@@ -21,7 +21,7 @@ type segment struct {
 	formCount []uint32          // the tools whose name, title or doc has a form
 	spell     *speller          // over the forms
 	stems     map[string]uint32 // the key of a term that is no form → its number
-	group     []uint32          // a group's term, none where no tool has a word of it
+	group     []uint32          // by side of a group: its term, none where no tool has a word of it
 	keys      []string          // a term's key: a stem, CJK, or a group's
 	kinEnd    []uint32          // of a term in kins; one more than terms
 	kins      []uint32          // the groups of terms

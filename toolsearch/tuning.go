@@ -33,6 +33,8 @@ type tuning struct {
 	fill float32
 	// group is what a synonym counts where the word itself is not, alone where no tool has the word.
 	group, alone float32
+	// abroad is what a synonym counts that is of another script.
+	abroad float32
 	// repair is what a word counts that had to be repaired.
 	repair float32
 	// path is what counts of a file's path or a link: only its ending or host is read. 0 reads it like any text.
@@ -64,7 +66,7 @@ func tuned() tuning {
 		slack:  [fields]float32{inName: 0.5, inTitle: 0.5, inDoc: 0.5, inRest: 0.75, inServer: 0, inParams: 0.75, inSchema: 0.6},
 		mean:   [fields]float32{inName: 2.2, inTitle: 4, inDoc: 10, inRest: 20, inServer: 2, inParams: 7, inSchema: 30},
 		k1:     1, stopwords: true, stem: true, humps: true, pairs: true, lone: 0.8, fill: 0.6,
-		group: 0.35, alone: 0.8, repair: 0.7, path: 1,
+		group: 0.35, alone: 0.8, abroad: 0.7, repair: 0.7, path: 1,
 		cover: 0.3, vote: 0.7, best: 32, name: 0.3, lead: 0.4, order: 0.2,
 		known: 0.4, story: 0.2, proxy: 0.85, floor: 0.4, long: 5,
 	}

@@ -96,16 +96,20 @@ func (c *core) count(s *scratch, f found) {
 		share = tn.alone
 	}
 	for _, g := range f.groups {
-		df := c.kindred(s, g)
-		if df == 0 {
-			continue
-		}
-		c.post(s, f.trust*share, worth, f.df == 0, true)
-		c.note(s, f.trust/2, false)
-		if !s.why {
-			continue
-		}
-		s.logged(f.word, groupKey(g), "synonym", f.trust*share, c.worth(df))
+		c.synonym(s, &f, sided(g, f.kind >= pair), share, worth)
+		c.synonym(s, &f, sided(g, f.kind < pair), max(share, tn.abroad), worth)
+	}
+}
+
+func (c *core) synonym(s *scratch, f *found, side uint16, share, worth float32) {
+	df := c.kindred(s, side)
+	if df == 0 {
+		return
+	}
+	c.post(s, f.trust*share, worth, f.df == 0, true)
+	c.note(s, f.trust/2, false)
+	if s.why {
+		s.logged(f.word, groupKey(side), "synonym", f.trust*share, c.worth(df))
 	}
 }
 
@@ -170,19 +174,22 @@ func (c *core) terms(s *scratch, key string) (df uint32) {
 func (c *core) grouped(groups []uint16) bool {
 	for _, g := range groups {
 		for i := range c.parts {
-			if t := c.parts[i].group[g]; t != none && c.parts[i].df[t] > 0 {
-				return true
+			p := &c.parts[i]
+			for _, t := range p.group[2*g : 2*g+2] {
+				if t != none && p.df[t] > 0 {
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-// kindred leaves the terms of a group in s.terms, one a piece, and returns how many tools have a word of it.
-func (c *core) kindred(s *scratch, g uint16) (df uint32) {
+// kindred leaves the terms of a group's side in s.terms, one a piece, and returns how many tools have a word of it.
+func (c *core) kindred(s *scratch, side uint16) (df uint32) {
 	s.terms = s.terms[:0]
 	for i := range c.parts {
-		t := c.parts[i].group[g]
+		t := c.parts[i].group[side]
 		s.terms = append(s.terms, t)
 		if t != none {
 			df = c.parts[i].df[t]
