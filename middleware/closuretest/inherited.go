@@ -2,9 +2,13 @@ package closuretest
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
+	"github.com/metaharness/peri/session/provider/script"
 	"github.com/metaharness/peri/toolview"
 )
 
@@ -34,6 +38,52 @@ func inherited(ctx context.Context, t *trial) {
 	}
 	t.born(s.led)
 	if err := s.end(nil); err != nil {
+		t.failed("session", err)
+	}
+	t.begun(ctx)
+}
+
+// starts are the ways in which a call starts a child. A fork goes on in its parent's script, so that forks come last.
+var starts = []started{
+	{Agent: agentFree, Prompt: "start 1, an agent"},
+	{Agent: agentFree, Prompt: "start 2, an agent in the background", Background: true},
+	{Prompt: "start 3, a fork in the background", Background: true},
+}
+
+// begun checks what children that calls start are sent: the same as those that the host makes.
+func (t *trial) begun(ctx context.Context) {
+	var steps []script.Step
+	for _, how := range starts {
+		steps = append(steps, script.Do(startTool, jsonOf(how)))
+	}
+	s, err := t.open(ctx, setup{closed: t.closed, steps: steps})
+	if err != nil {
+		t.failed("session", err)
+		return
+	}
+	above := map[string]string{}
+	for e := range s.View().All() {
+		above[e.Tool.Name] = e.Owner
+	}
+	err = s.turn(prompted)
+	for _, how := range starts {
+		n := 0
+		for _, r := range s.sent.requests() {
+			if last := r.messages[len(r.messages)-1]; last.Role != message.User || !strings.HasPrefix(last.Text(), how.Prompt) {
+				continue
+			}
+			n++
+			for e := range r.view.All() {
+				if above[e.Tool.Name] != e.Owner {
+					t.leak(e.Owner, how.Prompt+": tool "+e.Tool.Name, "is visible, and its parent lacks it")
+				}
+			}
+		}
+		if n == 0 {
+			t.failed(how.Prompt, errors.New("no request came of it"))
+		}
+	}
+	if err := s.end(err); err != nil {
 		t.failed("session", err)
 	}
 }

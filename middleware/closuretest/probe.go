@@ -3,16 +3,18 @@ package closuretest
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
 )
 
-// The kit's own middleware, its tool, and the agents by which it makes children.
+// The kit's own middleware, its tools, and the agents by which it makes children.
 const (
 	probeName   = "ClosuretestProbe"
 	probeTool   = "closuretest_probe"
+	startTool   = "closuretest_start"
 	agentFree   = "closuretest_free"
 	agentListed = "closuretest_listed"
 )
@@ -27,6 +29,9 @@ func (l *lab) probe() middleware.Middleware {
 	) (*message.Result, error) {
 		return message.Say("ok"), nil
 	})
+	start := toolview.NewFlow(toolview.Tool{
+		Decl: toolview.Decl{Name: startTool}, Doc: "Starts a child and waits for it.", Effects: toolview.Internal,
+	}, startChild)
 	listed := make([]string, 0, len(l.owners)+1)
 	for name := range l.owners {
 		listed = append(listed, name)
@@ -34,7 +39,7 @@ func (l *lab) probe() middleware.Middleware {
 	slices.Sort(listed)
 	agents := crew{listed: append(listed, probeTool)}
 	return middleware.Middleware{
-		Name: probeName, Doc: "The contract kit's own.", Tools: toolview.MustSet(tool),
+		Name: probeName, Doc: "The contract kit's own.", Tools: toolview.MustSet(tool, start),
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
 			return &middleware.Instance{Agents: agents}, nil
 		},
@@ -55,3 +60,21 @@ func (c crew) Agent(name string) (toolview.Spawn, bool) {
 
 // List is empty: rosters are to show what they show without the kit.
 func (crew) List() []middleware.AgentInfo { return nil }
+
+// started is one way of starting a child by a call.
+type started struct {
+	Agent      string `json:"agent,omitempty" doc:"who; nobody = a fork"`
+	Background bool   `json:"background,omitempty" doc:"in the background"`
+	Prompt     string `json:"prompt,omitempty" doc:"by which its requests are known"`
+}
+
+// startChild returns when the child is done.
+func startChild(_ context.Context, _ any, _ *toolview.Call, in started, h toolview.Host) (*message.Result, error) {
+	sp := toolview.Spawn{Agent: in.Agent, Fork: in.Agent == "", Origin: "closuretest", Background: in.Background, Prompt: in.Prompt}
+	res, err := h.Spawn(sp)
+	if err != nil || res.Error || !in.Background {
+		return res, err
+	}
+	_, id, _ := strings.Cut(res.Text(), "as agent run ")
+	return h.Spawn(toolview.Spawn{Collect: strings.TrimSuffix(id, "."), Wait: true})
+}
