@@ -67,6 +67,10 @@ type Instance struct {
 	Agents Agents
 	// Facts tells what no other field shows: agents, skills, servers.
 	Facts func() []Fact
+	// Tune takes new values of the settings that may change while the session lives, by settings key. It checks a value
+	// and returns what puts it in force, for this instance and those that came from its Child: a change of several
+	// settings is made whole or not at all. It may run beside the instance's tools.
+	Tune map[string]func(value json.RawMessage) (apply func(), err error)
 	// Child makes the instance of a child session; nil = the child shares this one.
 	Child func(context.Context, Env) (*Instance, error)
 	// Close releases what Open took. It may be called more than once.

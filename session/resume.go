@@ -55,6 +55,12 @@ func Resume(ctx context.Context, o Options, id string) (*Session, error) {
 		}
 	}
 	s.base = s.kept(past.frozen.Segments)
+	// A value that this build refuses was in force when it was set: without it the session could be wider.
+	apply, err := s.tuners(s.host.Tuned)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("session: resume %s: %w", id, err), s.Close(ctx))
+	}
+	apply()
 	if err := s.ready(past.order); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,8 @@ type Switches struct {
 	// Allow and Deny are the host's own lists; Allow nil = no list.
 	Allow []string `json:"allow"`
 	Deny  []string `json:"deny,omitempty"`
+	// Tuned are the settings that Tune changed, by key.
+	Tuned map[string]json.RawMessage `json:"tuned,omitempty"`
 }
 
 // system memoises the system prompt by what it derives from.

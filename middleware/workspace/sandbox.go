@@ -13,11 +13,10 @@ import (
 
 // sandbox decides where a path leads and whether it may.
 type sandbox struct {
-	root   string   // the project's folder, every link resolved
-	home   string   // "" = not known
-	areas  []string // the folders that may be entered, links resolved; nil = all
-	system []string // folders that are hidden
-	spill  *spill   // its folder may be read
+	root  string // the project's folder, every link resolved
+	home  string // "" = not known
+	live  *live
+	spill *spill // its folder may be read
 	// apart are the folders of sessions above that work elsewhere: what is not also in root is theirs.
 	apart []string
 }
@@ -29,7 +28,7 @@ type spot struct {
 	shown     string // how results name it: relative to the project where it is inside
 }
 
-func newSandbox(o settings, root string, outputs *spill) (*sandbox, error) {
+func newSandbox(live *live, root string, outputs *spill) (*sandbox, error) {
 	if root == "" {
 		return nil, errors.New("workspace: the session has no project folder")
 	}
@@ -40,8 +39,8 @@ func newSandbox(o settings, root string, outputs *spill) (*sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace: project folder: %w", err)
 	}
-	b := &sandbox{root: root, spill: outputs}
-	home := o.Home
+	b := &sandbox{root: root, spill: outputs, live: live}
+	home := live.Load().Home
 	if home == "" {
 		home, _ = os.UserHomeDir() // without one there is only the root
 	}
@@ -51,16 +50,26 @@ func newSandbox(o settings, root string, outputs *spill) (*sandbox, error) {
 			b.home = real
 		}
 	}
-	if o.Sandbox {
-		b.areas = []string{root}
-		if o.AllowHome && b.home != "" {
-			b.areas = append(b.areas, b.home)
-		}
-	}
-	if o.RestrictSystem {
-		b.system = systemFolders()
-	}
 	return b, nil
+}
+
+// areas are the folders that may be entered now; nil = all.
+func (b *sandbox) areas() []string {
+	switch o := b.live.Load(); {
+	case !o.Sandbox:
+		return nil
+	case o.AllowHome && b.home != "":
+		return []string{b.root, b.home}
+	}
+	return []string{b.root}
+}
+
+// system are the folders that are hidden now.
+func (b *sandbox) system() []string {
+	if b.live.Load().RestrictSystem {
+		return systemFolders()
+	}
+	return nil
 }
 
 // systemFolders holds settings of the machine, devices, and other users' secrets. Programs and libraries are not
@@ -104,10 +113,11 @@ func (b *sandbox) find(path string) (spot, error) {
 
 // area is the folder that lets a real path be entered.
 func (b *sandbox) area(real string) (string, bool) {
-	if b.areas == nil {
+	areas := b.areas()
+	if areas == nil {
 		return filepath.VolumeName(real) + string(filepath.Separator), true
 	}
-	for _, a := range b.areas {
+	for _, a := range areas {
 		if within(a, real) {
 			return a, true
 		}
@@ -120,7 +130,7 @@ func (b *sandbox) area(real string) (string, bool) {
 
 func (b *sandbox) refusal(abs, real string) error {
 	where := "the project's folder " + b.root
-	if len(b.areas) > 1 {
+	if len(b.areas()) > 1 {
 		where += " and the home " + b.home
 	}
 	if real != abs {
@@ -140,8 +150,10 @@ func (b *sandbox) theirs(real string) bool {
 }
 
 // hidden reports whether a system folder that does not hold the root or the home holds the path.
-func (b *sandbox) hidden(real string) bool {
-	for _, dir := range b.system {
+func (b *sandbox) hidden(real string) bool { return b.below(b.system(), real) }
+
+func (b *sandbox) below(dirs []string, real string) bool {
+	for _, dir := range dirs {
 		if !within(dir, real) {
 			continue
 		}

@@ -144,12 +144,13 @@ func TestHomeThatIsTheWholeMachineOpensNothing(t *testing.T) {
 
 func TestRestrictSystemHidesSystemFoldersButNotTheProject(t *testing.T) {
 	root := real(t, t.TempDir())
-	b := &sandbox{root: filepath.Join(root, "sys", "project"), home: filepath.Join(root, "sys", "home"), system: []string{filepath.Join(root, "sys")}}
-	require.True(t, b.hidden(filepath.Join(root, "sys")))
-	require.True(t, b.hidden(filepath.Join(root, "sys", "passwd")))
-	require.False(t, b.hidden(filepath.Join(root, "sysadmin")))
-	require.False(t, b.hidden(filepath.Join(root, "sys", "project", "a")))
-	require.False(t, b.hidden(filepath.Join(root, "sys", "home", "a")))
+	b := &sandbox{root: filepath.Join(root, "sys", "project"), home: filepath.Join(root, "sys", "home")}
+	sys := []string{filepath.Join(root, "sys")}
+	require.True(t, b.below(sys, filepath.Join(root, "sys")))
+	require.True(t, b.below(sys, filepath.Join(root, "sys", "passwd")))
+	require.False(t, b.below(sys, filepath.Join(root, "sysadmin")))
+	require.False(t, b.below(sys, filepath.Join(root, "sys", "project", "a")))
+	require.False(t, b.below(sys, filepath.Join(root, "sys", "home", "a")))
 
 	dir := systemFolders()[0]
 	if _, err := os.Stat(dir); err != nil {

@@ -16,12 +16,13 @@ import (
 // state is the workspace of one session. A child has its own record of what it read and its own processes; it shares
 // the root's locks and the folder for long outputs. It is safe for concurrent use.
 type state struct {
-	settings
-	box    *sandbox
-	shared *shared
-	own    bool // shared is this state's to close
-	procs  procs
-	shells shells
+	// OutputCap is how many bytes of a result are shown.
+	OutputCap int
+	box       *sandbox
+	shared    *shared
+	own       bool // shared is this state's to close
+	procs     procs
+	shells    shells
 
 	mu   sync.Mutex
 	seen map[string]stamp // real path → how the file was when it was last read or written
@@ -31,6 +32,7 @@ type state struct {
 type shared struct {
 	locks locks
 	spill spill
+	live  live
 }
 
 // stamp tells a file's content from another. Size and time do not: a clock is coarser than a fast writer.
@@ -42,7 +44,7 @@ func newState(env middleware.Env, above *state) (*state, error) {
 	s := &state{seen: map[string]stamp{}}
 	root := env.Project.Root
 	if above != nil {
-		s.settings, s.shared = above.settings, above.shared
+		s.OutputCap, s.shared = above.OutputCap, above.shared
 		if root == "" {
 			root = above.box.root
 		}
@@ -57,9 +59,10 @@ func newState(env middleware.Env, above *state) (*state, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.settings, s.shared, s.own = policy, &shared{}, true
+		s.OutputCap, s.shared, s.own = policy.OutputCap, &shared{}, true
+		s.shared.live.Store(&policy)
 	}
-	box, err := newSandbox(s.settings, root, &s.shared.spill)
+	box, err := newSandbox(&s.shared.live, root, &s.shared.spill)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (w *walk) into(ctx context.Context, name, rel string, depth int, files []*i
 			return errStop
 		}
 		f := found{name: path.Join(name, e.Name()), rel: path.Join(rel, e.Name()), entry: e, depth: depth}
-		if e.Name() == ".git" || len(w.box.system) > 0 && w.box.hidden(w.real(f)) {
+		if e.Name() == ".git" || w.box.hidden(w.real(f)) {
 			continue
 		}
 		if ignored(files, f.name, e.IsDir()) {

@@ -50,11 +50,10 @@ func New(o Options) middleware.Middleware {
 		if err != nil {
 			return nil, err
 		}
-		i := &middleware.Instance{State: s, Close: s.close}
-		if !s.BashAsync {
-			i.Deferred = refused
-		}
-		return i, nil
+		return &middleware.Instance{
+			State: s, Close: s.close, Tune: s.shared.live.tune(),
+			Deferred: offered{&s.shared.live, background, refused},
+		}, nil
 	}
 	return middleware.Middleware{
 		Name:     Name,

@@ -60,7 +60,7 @@ func (s *state) target(path string) (spot, error) {
 	if err != nil {
 		return at, err
 	}
-	if dir := s.shared.spill.folder(); dir != "" && s.box.areas != nil && at.area == dir {
+	if dir := s.shared.spill.folder(); dir != "" && s.box.areas() != nil && at.area == dir {
 		return at, fmt.Errorf("%s holds the output of a command: it can be read and not written", at.shown)
 	}
 	return at, nil

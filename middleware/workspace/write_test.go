@@ -110,7 +110,7 @@ func TestChildHasItsOwnRecordAndAForkItsParents(t *testing.T) {
 		return seat(t, b.root, New(Options{}), inst)
 	}
 	named := child(false)
-	require.Equal(t, b.inst.State.(*state).settings, named.inst.State.(*state).settings, "a child has its parent's policy")
+	require.Same(t, b.inst.State.(*state).shared, named.inst.State.(*state).shared, "a child has what holds for its parent")
 	named.refuse("Write", args{"path": "f", "content": "y"})
 	named.do("Read", args{"path": "f"})
 	named.do("Write", args{"path": "f", "content": "yy"})
