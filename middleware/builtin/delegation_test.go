@@ -293,3 +293,61 @@ func TestAnAgentsModelIsTheSameHoweverItIsStarted(t *testing.T) {
 		require.Empty(t, got.answers)
 	})
 }
+
+func TestAnAgentThatOnlyLooksEditsNothingHoweverItsParentMay(t *testing.T) {
+	edits := []string{"Write", `{"path":"made","content":"x"}`, "Bash", `{"command":"echo x > made"}`, "Bash", `{"command":"echo looked"}`}
+	for _, name := range []string{"general", "coder", "explore", "plan", "reviewer", "verifier", "web-researcher"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFamily(t, "", "", edits...)
+			steps := []script.Step{script.Do(edits[0], edits[1]), script.Do(edits[2], edits[3]), script.Do(edits[4], edits[5]), script.Say("done")}
+			sc := script.For(map[string][]script.Step{"": {script.Do("Agent", `{"agent":"`+name+`","prompt":"go"}`), script.Say("done")}, name: steps})
+			s, err := session.New(t.Context(), f.options(sc, "main"))
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close(context.Background())) }()
+			play(t, s, "go")
+			sent := sc.Sent()
+			looked := sent[len(sent)-2].Messages
+			require.Contains(t, looked[len(looked)-1].Results()[0].Text(), "looked\n", "what changes nothing runs")
+			made := filepath.Join(f.root, "made")
+			if name == "general" || name == "coder" {
+				require.FileExists(t, made, "presence first")
+			} else {
+				require.NoFileExists(t, made)
+			}
+		})
+	}
+}
+
+func TestAGeneratedAgentIsSavedOnlyIfAPersonAgrees(t *testing.T) {
+	const call = `{"name":"poet","description":"Rhymes.","prompt":"You rhyme.","save":true}`
+	for _, asked := range []bool{true, false} {
+		s := newSite(t, "permissions: {allow: ['GenerateAgent', 'Edit(**)']}\n")
+		s.writeHome("permissions: {mode: acceptEdits}\n")
+		o := s.options(script.New(script.Do("GenerateAgent", call), script.Say("done")), "main")
+		who := &people{}
+		if asked {
+			o.Approver = who
+		}
+		k, err := session.New(t.Context(), o)
+		require.NoError(t, err)
+		play(t, k, "go")
+		require.NoError(t, k.Close(t.Context()))
+		saved := filepath.Join(s.root, ".peri", "agents", "poet.md")
+		if asked {
+			require.Equal(t, []string{"GenerateAgent by "}, who.who)
+			require.FileExists(t, saved)
+			again := s.open(script.New(), "later")
+			_, err = again.Agent(t.Context(), "poet")
+			require.NoError(t, err)
+		} else {
+			require.NoFileExists(t, saved)
+		}
+	}
+	s := newSite(t, "tools: {deny: ['Edit(.peri/**)']}\n")
+	s.writeHome("permissions: {mode: bypass}\n")
+	k := s.open(script.New(script.Do("GenerateAgent", call), script.Do("GenerateAgent", strings.Replace(call, ",\"save\":true", "", 1)), script.Say("done")), "main")
+	play(t, k, "go")
+	require.Contains(t, k.Messages()[2].Results()[0].Text(), "Edit(.peri/**)", "what denies the edit denies this way to it")
+	require.Contains(t, k.Messages()[4].Results()[0].Text(), "is there")
+	require.NoFileExists(t, filepath.Join(s.root, ".peri", "agents", "poet.md"))
+}
