@@ -16,10 +16,11 @@ type scratch struct {
 
 	split splitter
 	terms []uint32 // the terms of the word at hand, one a piece
-	words []string // keys that the query has had
+	words []string // keys that the query has had and no tool has
 	log   []used   // only when asked why
 
 	at        uint32 // words so far
+	different int    // words so far, each once
 	stamp     uint32
 	weight    float32 // of the words at hand
 	sentence  float32 // what the sentence at hand is worth
@@ -93,6 +94,6 @@ func (c *core) giveBack(s *scratch) {
 	}
 	clear(s.words)
 	s.all, s.marks, s.words, s.log = s.all[:0], s.marks[:0], s.words[:0], nil
-	s.at, s.sentences, s.want, s.known, s.telling, s.must, s.why = 0, 0, 0, 0, 0, 0, false
+	s.at, s.different, s.sentences, s.want, s.known, s.telling, s.must, s.why = 0, 0, 0, 0, 0, 0, 0, false
 	c.pool.Put(s)
 }

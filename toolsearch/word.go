@@ -10,7 +10,7 @@ const mostWords = 192 // different words of a query that are looked up; a longer
 // look takes one word of a query.
 func (c *core) look(s *scratch, w []byte, k kind) {
 	tn := c.tune
-	if tn.stopwords && k < whole && c.lex.stop[string(w)] || !tn.pairs && k >= pair || !tn.humps && k == part || len(s.words) >= mostWords {
+	if tn.stopwords && k < whole && c.lex.stop[string(w)] || !tn.pairs && k >= pair || !tn.humps && k == part || s.different >= mostWords {
 		return
 	}
 	trust := s.weight
@@ -22,11 +22,10 @@ func (c *core) look(s *scratch, w []byte, k kind) {
 	}
 	key, df := c.find(s, w, k)
 	s.at++
-	if slices.Contains(s.words, key) {
+	if s.had(key, df) {
 		c.again(s, df)
 		return
 	}
-	s.words = append(s.words, key)
 	groups := c.lex.groups[key]
 	how := "word"
 	if df == 0 && k < whole && tn.repair > 0 && !c.grouped(groups) {
@@ -35,18 +34,37 @@ func (c *core) look(s *scratch, w []byte, k kind) {
 			return
 		}
 		if near != "" {
-			if slices.Contains(s.words, near) {
+			df = c.terms(s, near)
+			if s.had(near, df) {
 				return
 			}
-			s.words = append(s.words, near)
-			key, how, trust = near, "spelling", trust*tn.repair
-			df, groups = c.terms(s, key), c.lex.groups[near]
+			key, how, trust, groups = near, "spelling", trust*tn.repair, c.lex.groups[near]
 		}
 	}
 	if df == 0 && (k == whole || k == lone) {
 		return
 	}
 	c.count(s, found{string(w), key, how, k, df, trust, groups})
+}
+
+// had reports whether the query has had a word, whose terms are in s.terms: one that tools have was placed, of any other
+// the key is kept.
+func (s *scratch) had(key string, df uint32) bool {
+	if df > 0 {
+		for i, t := range s.terms {
+			if t != none && s.place[i][t] > 0 {
+				return true
+			}
+		}
+		s.different++
+		return false
+	}
+	if slices.Contains(s.words, key) {
+		return true
+	}
+	s.words = append(s.words, key)
+	s.different++
+	return false
 }
 
 // found is a word with the terms that it stands for.
