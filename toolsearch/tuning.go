@@ -62,12 +62,12 @@ type tuning struct {
 
 func tuned() tuning {
 	return tuning{
-		weight: [fields]float32{inName: 3, inTitle: 2, inDoc: 1, inRest: 0.4, inServer: 0.8, inParams: 0.4, inSchema: 0.5},
+		weight: [fields]float32{inName: 2.6, inTitle: 2, inDoc: 0.7, inRest: 0.55, inServer: 0.8, inParams: 0.4, inSchema: 0.36},
 		slack:  [fields]float32{inName: 0.5, inTitle: 0.5, inDoc: 0.5, inRest: 0.75, inServer: 0, inParams: 0.75, inSchema: 0.6},
-		mean:   [fields]float32{inName: 2.2, inTitle: 4, inDoc: 10, inRest: 20, inServer: 2, inParams: 7, inSchema: 30},
-		k1:     1, stopwords: true, stem: true, humps: true, pairs: true, lone: 0.8, fill: 0.6,
-		group: 0.35, alone: 0.8, abroad: 0.7, repair: 0.7, path: 1,
-		cover: 0.3, vote: 0.7, best: 32, name: 0.3, lead: 0.4, order: 0.2,
-		known: 0.4, story: 0.2, proxy: 0.85, floor: 0.4, long: 5,
+		mean:   [fields]float32{inName: 2.6, inTitle: 4, inDoc: 20, inRest: 20, inServer: 2, inParams: 7, inSchema: 30},
+		k1:     0.6, stopwords: true, stem: true, humps: true, pairs: true, lone: 0.8, fill: 0.6,
+		group: 0.35, alone: 0.95, abroad: 0.7, repair: 0.7, path: 1,
+		cover: 0.18, vote: 0.6, best: 32, name: 0.3, lead: 0.55, order: 0.2,
+		known: 0.4, story: 0.2, proxy: 0.85, floor: 0.24, long: 5,
 	}
 }
