@@ -53,6 +53,7 @@ type Session struct {
 	reach   reach
 	system  system
 
+	tuning  sync.Mutex // one change of live settings at a time
 	posted  posted
 	kids    children
 	people  *semaphore.Weighted // one request to a person at a time, in the whole tree

@@ -21,6 +21,8 @@ func (s *Session) Tune(values map[string]any) error {
 		}
 		raw[key] = b
 	}
+	s.tuning.Lock()
+	defer s.tuning.Unlock()
 	apply, err := s.tuners(raw)
 	if err != nil {
 		return err
@@ -44,17 +46,19 @@ func (s *Session) tuners(values map[string]json.RawMessage) (apply func(), err e
 	var all []func()
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		tune := s.tuner(key)
-		if tune == nil {
+		takers := s.takers(key)
+		if len(takers) == 0 {
 			errs = append(errs, fmt.Errorf("session: tune %s: no live middleware takes it; these can be tuned: %s", key, strings.Join(s.tunable(), ", ")))
 			continue
 		}
-		one, err := tune(values[key])
-		if err != nil {
-			errs = append(errs, fmt.Errorf("session: tune %s: %w", key, err))
-			continue
+		for _, take := range takers {
+			one, err := take(values[key])
+			if err != nil {
+				errs = append(errs, fmt.Errorf("session: tune %s: %w", key, err))
+				break
+			}
+			all = append(all, one)
 		}
-		all = append(all, one)
 	}
 	return func() {
 		for _, one := range all {
@@ -63,14 +67,15 @@ func (s *Session) tuners(values map[string]json.RawMessage) (apply func(), err e
 	}, errors.Join(errs...)
 }
 
-func (s *Session) tuner(key string) func(json.RawMessage) (func(), error) {
+// takers are the live middlewares' entries for a key: more than one may go by the same limit.
+func (s *Session) takers(key string) (out []func(json.RawMessage) (func(), error)) {
 	links := s.chain.Links()
 	for i := range links {
 		if in := links[i].Instance; in != nil && in.Tune[key] != nil {
-			return in.Tune[key]
+			out = append(out, in.Tune[key])
 		}
 	}
-	return nil
+	return out
 }
 
 // tunable are the keys that the session's middlewares take.
@@ -82,5 +87,5 @@ func (s *Session) tunable() []string {
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }

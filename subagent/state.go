@@ -25,6 +25,7 @@ const (
 // concurrent use.
 type state struct {
 	roster *roster
+	limits *limits
 	store  middleware.Store
 	root   string // the project's folder; "" = there is none
 
@@ -107,7 +108,7 @@ func (s *state) Agent(name string) (toolview.Spawn, bool) {
 
 // bounded holds a spawn to the session's limit of steps.
 func (s *state) bounded(sp toolview.Spawn) toolview.Spawn {
-	if most := s.roster.limits.MaxTurns; sp.MaxTurns <= 0 || sp.MaxTurns > most {
+	if most := s.limits.Load().MaxTurns; sp.MaxTurns <= 0 || sp.MaxTurns > most {
 		sp.MaxTurns = most
 	}
 	return sp

@@ -85,28 +85,32 @@ func (f *factory) open(ctx context.Context, env middleware.Env) (*middleware.Ins
 		}
 		r = newRoster(c, stored)
 	}
-	return instance(ctx, env, r)
+	now := &limits{}
+	now.Store(&r.limits)
+	return instance(ctx, env, r, now)
 }
 
-// instance serves one session; a child has another, with agents of its own making.
-func instance(ctx context.Context, env middleware.Env, r *roster) (*middleware.Instance, error) {
-	s := &state{roster: r, store: env.Store, root: env.Project.Root}
+// instance serves one session; a child has another, with agents of its own making and the same limits.
+func instance(ctx context.Context, env middleware.Env, r *roster, now *limits) (*middleware.Instance, error) {
+	s := &state{roster: r, limits: now, store: env.Store, root: env.Project.Root}
 	if err := s.restore(ctx); err != nil {
 		return nil, err
 	}
-	tools := r.tools
-	if env.Agent.Depth >= r.limits.Depth {
-		tools = r.barred
-	}
 	return &middleware.Instance{
 		State: s,
-		Tools: tools,
+		Tools: toolview.SourceFunc(func() *toolview.Set {
+			if env.Agent.Depth >= now.Load().Depth {
+				return r.barred
+			}
+			return r.tools
+		}),
+		Tune: now.tune(),
 		Routes: []middleware.Route{{RouteDecl: route, Run: func(context.Context, string) (middleware.RouteReply, error) {
 			return middleware.RouteReply{Text: r.describe(s.made())}, nil
 		}}},
 		Agents: s,
 		Child: func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
-			return instance(ctx, env, r)
+			return instance(ctx, env, r, now)
 		},
 	}, nil
 }

@@ -103,7 +103,7 @@ func delegate(_ context.Context, s *state, call *toolview.Call, in agentArgs, h 
 	if in.task != (task{}) {
 		return message.Fail("Give `tasks`, or the arguments of one piece of work, not both."), nil
 	}
-	if most := s.roster.limits.Multitask; len(in.Tasks) > most {
+	if most := s.limits.Load().Multitask; len(in.Tasks) > most {
 		return message.Fail(fmt.Sprintf("`tasks` has %d entries and may have %d: start the rest afterwards.", len(in.Tasks), most)), nil
 	}
 	inner := make([]toolview.Inner, len(in.Tasks))

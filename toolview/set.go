@@ -125,5 +125,11 @@ func (l *Live) Publish(s *Set) { l.set.Store(s) }
 // Tools is the set published last.
 func (l *Live) Tools() *Set { return l.set.Load() }
 
+// SourceFunc is a Source that chooses among sets. It is asked at every step, so it must not build one.
+type SourceFunc func() *Set
+
+// Tools is the set of the moment.
+func (f SourceFunc) Tools() *Set { return f() }
+
 // Tools makes a Set a Source that never changes.
 func (s *Set) Tools() *Set { return s }

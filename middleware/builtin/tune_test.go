@@ -28,7 +28,7 @@ func TestTuneChangesLiveSettingsAsOneChangeAndHoldsAfterAResume(t *testing.T) {
 	tools := len(s.View().Direct())
 
 	require.ErrorContains(t, s.Tune(map[string]any{"workspace.sandbox": false, "workspace.sandbx": true}), "workspace.sandbx")
-	require.ErrorContains(t, s.Tune(map[string]any{"workspace.sandbox": "no"}), "write true or false")
+	require.ErrorContains(t, s.Tune(map[string]any{"workspace.sandbox": "no"}), "write a bool")
 	play(t, s, "go")
 	require.Contains(t, result(s), "outside of what may be used", "a refused change changes nothing")
 
@@ -51,4 +51,9 @@ func TestTuneChangesLiveSettingsAsOneChangeAndHoldsAfterAResume(t *testing.T) {
 	require.True(t, fork.View().Explain("BashStart").Visible, "a child follows")
 	require.NoError(t, s.Tune(map[string]any{"workspace.bash_async": false}))
 	require.False(t, fork.View().Explain("BashStart").Visible)
+
+	require.False(t, fork.View().Explain("Agent").Visible, "at the depth limit")
+	require.NoError(t, s.Tune(map[string]any{"subagents.depth": 2, "subagents.multitask": 7, "subagents.max_turns": 3}))
+	require.True(t, fork.View().Explain("Agent").Visible)
+	require.ErrorContains(t, s.Tune(map[string]any{"subagents.depth": 0}), "1 or more")
 }

@@ -52,7 +52,12 @@ func New(o Options) middleware.Middleware {
 		}
 		return &middleware.Instance{
 			State: s, Close: s.close, Tune: s.shared.live.tune(),
-			Deferred: offered{&s.shared.live, background, refused},
+			Deferred: toolview.SourceFunc(func() *toolview.Set {
+				if s.shared.live.Load().BashAsync {
+					return background
+				}
+				return refused
+			}),
 		}, nil
 	}
 	return middleware.Middleware{

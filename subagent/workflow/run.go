@@ -30,9 +30,9 @@ const inline = "script"
 
 // state is the workflows and runs of one session.
 type state struct {
-	stored    []Stored
-	multitask int
-	journal   journal
+	stored  []Stored
+	limits  *limits
+	journal journal
 }
 
 // maxAgents bounds the agents of one run.
@@ -231,7 +231,7 @@ func (r *runner) do(requests []program.Request) ([]program.Reply, error) {
 		todo = append(todo, p)
 	}
 	for len(todo) > 0 {
-		n := min(len(todo), max(r.state.multitask, 1))
+		n := min(len(todo), max(r.state.limits.Load().Multitask, 1))
 		if err := r.some(todo[:n], replies); err != nil {
 			return nil, err
 		}

@@ -77,7 +77,9 @@ func (f factory) start(ctx context.Context, env middleware.Env) (*middleware.Ins
 	if err != nil {
 		return nil, err
 	}
-	in, err := f.instance(ctx, env, o, list)
+	now := &limits{}
+	now.Store(&o)
+	in, err := f.instance(ctx, env, now, list)
 	if err != nil {
 		return nil, err
 	}
@@ -92,17 +94,20 @@ func (f factory) start(ctx context.Context, env middleware.Env) (*middleware.Ins
 }
 
 // instance serves one session. A child has runs of its own and the parent's workflows.
-func (f factory) instance(ctx context.Context, env middleware.Env, o Options, list []Stored) (*middleware.Instance, error) {
-	s := &state{stored: list, multitask: o.Multitask, journal: journal{store: env.Store}}
+func (f factory) instance(ctx context.Context, env middleware.Env, now *limits, list []Stored) (*middleware.Instance, error) {
+	s := &state{stored: list, limits: now, journal: journal{store: env.Store}}
 	if err := s.journal.load(ctx); err != nil {
 		return nil, err
 	}
-	in := &middleware.Instance{State: s, Deferred: f.open, Routes: s.routes()}
-	if env.Agent.Depth >= o.Depth {
-		in.Deferred = f.barred
-	}
+	in := &middleware.Instance{State: s, Routes: s.routes(), Tune: now.tune()}
+	in.Deferred = toolview.SourceFunc(func() *toolview.Set {
+		if env.Agent.Depth >= now.Load().Depth {
+			return f.barred
+		}
+		return f.open
+	})
 	in.Child = func(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
-		return f.instance(ctx, env, o, list)
+		return f.instance(ctx, env, now, list)
 	}
 	return in, nil
 }
