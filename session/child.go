@@ -211,16 +211,17 @@ func (k *child) outcome(err error) *message.Result {
 		res = message.Fail(fmt.Sprintf("%s did not finish: %v", k.name, err))
 	}
 	res.Parts = append(res.Parts, message.Part{Kind: message.Text, Text: "\n[agent run " + k.s.id + "]"})
-	if res.Structured, err = json.Marshal(made{ID: k.s.id, Agent: k.name}); err != nil {
+	if res.Structured, err = json.Marshal(made{ID: k.s.id, Agent: k.name, Text: res.Parts[0].Text}); err != nil {
 		return message.Fail(err.Error())
 	}
 	return res
 }
 
-// made is what a program can read of a child's result. Worktree is where its changes are.
+// made is what a program can read of a child's result: Text is its report, Worktree where its changes are.
 type made struct {
 	ID       string `json:"id"`
 	Agent    string `json:"agent"`
+	Text     string `json:"text"`
 	Worktree string `json:"worktree,omitempty"`
 }
 
@@ -234,7 +235,7 @@ func (k *child) leave(ctx context.Context, res *message.Result) {
 		return
 	}
 	res.Parts = append(res.Parts, message.Part{Kind: message.Text, Text: "\n[what it changed is in the worktree " + kept + "]"})
-	if raw, err := json.Marshal(made{ID: k.s.id, Agent: k.name, Worktree: kept}); err == nil {
+	if raw, err := json.Marshal(made{ID: k.s.id, Agent: k.name, Text: res.Parts[0].Text, Worktree: kept}); err == nil {
 		res.Structured = raw
 	}
 }

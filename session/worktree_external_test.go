@@ -123,8 +123,10 @@ func TestAChildInAWorktreeLeavesItBehindOnlyIfItChangedSomething(t *testing.T) {
 			}
 			require.Equal(t, c.kept, strings.Contains(got.Text(), "[what it changed is in the worktree "+dir+"]"), got.Text())
 			require.Equal(t, c.kept, len(worktrees(t, root)) == 1)
-			var said struct{ Worktree string }
+			var said struct{ Text, Worktree string }
 			require.NoError(t, json.Unmarshal(got.Structured, &said))
+			require.True(t, strings.HasPrefix(got.Text(), said.Text), "a program reads what it said, too")
+			require.NotEmpty(t, said.Text)
 			if c.kept {
 				require.Equal(t, dir, said.Worktree)
 				require.DirExists(t, dir)

@@ -187,6 +187,7 @@ func TestADeclaredListIsAllThatAnAgentGets(t *testing.T) {
 		got := f.start(t, w)
 		require.Equal(t, []string{"Grep", "Read"}, slices.Sorted(slices.Values(got.shown)), got.told)
 		require.Contains(t, got.answers[0], "kid.md", "presence first")
+		require.Contains(t, got.told, "kid is done", "its report comes back")
 		require.Contains(t, got.answers[1], "There is no tool `Write`.")
 		require.Contains(t, got.answers[2], "There is no tool `Bash`.")
 		require.NoFileExists(t, filepath.Join(f.root, "made"))
