@@ -257,10 +257,12 @@ func TestStartRunsOnceAProcessAndNotAgainForChildren(t *testing.T) {
 
 func TestServerThatComesUpBetweenTwoRunsIsDeferred(t *testing.T) {
 	live := &toolview.Live{}
-	m := middleware.Middleware{Name: "Server", Doc: "publishes tools", Dynamic: "x__",
+	m := middleware.Middleware{
+		Name: "Server", Doc: "publishes tools", Dynamic: "x__",
 		Open: func(context.Context, middleware.Env) (*middleware.Instance, error) {
 			return &middleware.Instance{Tools: live}, nil
-		}}
+		},
+	}
 	sc := script.New(script.Say("a"), script.Say("b"))
 	o := options(t, sc, m, withTools("Tools", echo("Zed", 0)), withDeferred("More", echo("Two", 0)), finder())
 	s := open(t, o)

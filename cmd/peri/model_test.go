@@ -58,8 +58,10 @@ func TestAKeyThatIsRefusedIsNotShown(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", s.URL)
 	t.Setenv("ANTHROPIC_API_KEY", wrong)
 	for _, args := range [][]string{
-		{"run", "--model", "anthropic/claude", "hi"}, {"run", "--json", "--model", "anthropic/claude", "hi"},
-		{"doctor", "--set", "model=anthropic/claude"}, {"inspect", "--json", "--set", "model=anthropic/claude"},
+		{"run", "--model", "anthropic/claude", "hi"},
+		{"run", "--json", "--model", "anthropic/claude", "hi"},
+		{"doctor", "--set", "model=anthropic/claude"},
+		{"inspect", "--json", "--set", "model=anthropic/claude"},
 	} {
 		code, out, errs := peri(t, args...)
 		if args[0] != "inspect" {

@@ -213,7 +213,9 @@ func TestMatchersSelectToolsByNameAliasAndPattern(t *testing.T) {
 	}
 	_, err := hook.New(hook.Options{Hooks: []hook.Entry{
 		{Event: hook.PreToolUse, Matcher: "(", Type: "command", Command: "true", Origin: meta.Origin{File: "s.yaml", Line: 3}},
-		{Event: hook.PreToolUse, Type: "command"}, {Event: hook.PreToolUse, Type: "http", URL: "ftp://x"}, {Event: hook.Stop, Type: "odd"},
+		{Event: hook.PreToolUse, Type: "command"},
+		{Event: hook.PreToolUse, Type: "http", URL: "ftp://x"},
+		{Event: hook.Stop, Type: "odd"},
 	}})
 	for _, want := range []string{"s.yaml:3: hooks.PreToolUse: matcher \"(\"", "needs a command", "http or https", `type "odd"`} {
 		require.ErrorContains(t, err, want)

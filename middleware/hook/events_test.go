@@ -174,9 +174,12 @@ func TestAHookThatRunsOnceRunsOnceInTheWholeTree(t *testing.T) {
 func TestWhatDoesNothingInThisVersionIsSaid(t *testing.T) {
 	codes := map[string]string{}
 	for _, d := range (hook.Options{Hooks: []hook.Entry{
-		{Event: "PreCompact", Type: "command", Command: "x"}, {Event: "PostCompact", Type: "command", Command: "x"},
-		{Event: hook.PreToolUse, Type: "prompt"}, {Event: hook.PermissionRequest, Type: "command", Async: true},
-		{Event: hook.Stop, Matcher: "x", Type: "command"}, {Event: hook.PostToolUse, Matcher: "x", Type: "command"},
+		{Event: "PreCompact", Type: "command", Command: "x"},
+		{Event: "PostCompact", Type: "command", Command: "x"},
+		{Event: hook.PreToolUse, Type: "prompt"},
+		{Event: hook.PermissionRequest, Type: "command", Async: true},
+		{Event: hook.Stop, Matcher: "x", Type: "command"},
+		{Event: hook.PostToolUse, Matcher: "x", Type: "command"},
 	}}).Unfired() {
 		codes[d.Key] = d.Code
 	}
