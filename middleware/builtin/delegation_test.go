@@ -46,7 +46,6 @@ func starts(agent string) []way {
 type family struct {
 	*site
 	definition string // the fields of kid
-	agent      string // who is started; "" = kid
 	approver   *people
 	calls      []string // names and arguments in turn, each a step of the child
 }
