@@ -7,9 +7,10 @@ import (
 	"os"
 
 	"github.com/metaharness/peri/config"
+	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/middleware/builtin"
 	"github.com/metaharness/peri/session"
-	"github.com/metaharness/peri/session/provider/models"
+	"github.com/metaharness/peri/session/provider/offline"
 )
 
 // A program that does what the folder's settings say, and closes one more middleware.
@@ -27,7 +28,7 @@ func ExampleLoad() {
 	}
 	defer setup.Close()
 	ctx := context.Background()
-	s, err := session.New(ctx, session.Options{Blueprint: setup.Blueprint, Models: new(models.Factory).Models})
+	s, err := session.New(ctx, session.Options{Blueprint: setup.Blueprint, Models: offlineModels})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,3 +39,6 @@ func ExampleLoad() {
 	// chain ClockMiddleware ClockMiddleware live
 	// tool Now ClockMiddleware readonly
 }
+
+// offlineModels needs no key and no vendor's library.
+func offlineModels(string) (middleware.ModelFunc, error) { return offline.Model, nil }
