@@ -75,7 +75,7 @@ func TestMentionAttaches(t *testing.T) {
 	for name, tc := range map[string]struct{ prompt, want string }{
 		"file":             {"look at @main.go please", "[attached file main.go]\none\ntwo\nthree\nfour\n"},
 		"dot slash":        {"@./src/../main.go", "[attached file main.go]\none"},
-		"absolute":         {"@/work/main.go", "[attached file main.go]\none"},
+		"absolute":         {"@/project/main.go", "[attached file main.go]\none"},
 		"end of sentence":  {"Is it in @src/a.go?", "[attached file src/a.go]\npackage a"},
 		"in brackets":      {"(see @src/a.go).", "[attached file src/a.go]\npackage a"},
 		"brackets in path": {"@app/(group)/[id].tsx.", "[attached file app/(group)/[id].tsx]\npage"},
@@ -102,14 +102,14 @@ func TestMentionAttaches(t *testing.T) {
 		"other encoding":   {"@latin.txt", "[not attached: latin.txt: it is binary, or not UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := attach(t, project(), "/work", tc.prompt)
+			r := attach(t, project(), "/project", tc.prompt)
 			require.Contains(t, r.text(), tc.want)
 		})
 	}
 }
 
 func TestOtherAtSignsAttachNothing(t *testing.T) {
-	require.NotEmpty(t, attach(t, project(), "/work", "@main.go").parts)
+	require.NotEmpty(t, attach(t, project(), "/project", "@main.go").parts)
 	for name, tc := range map[string]struct{ prompt, notice string }{
 		"address":         {"mail ann@main.go", ""},
 		"code span":       {"use `@main.go` there", ""},
@@ -125,7 +125,7 @@ func TestOtherAtSignsAttachNothing(t *testing.T) {
 		"nul":             {"@main\x00.go", "stays text"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := attach(t, project(), "/work", tc.prompt)
+			r := attach(t, project(), "/project", tc.prompt)
 			require.Empty(t, r.parts)
 			if tc.notice == "" {
 				require.Empty(t, r.notices)
@@ -138,7 +138,7 @@ func TestOtherAtSignsAttachNothing(t *testing.T) {
 }
 
 func TestMentionsComeInOrderAndOnce(t *testing.T) {
-	r := attach(t, project(), "/work", "@src/a.go @main.go\n```\ncode\n```\n@src/a.go and @main.go:1")
+	r := attach(t, project(), "/project", "@src/a.go @main.go\n```\ncode\n```\n@src/a.go and @main.go:1")
 	require.Len(t, r.parts, 3)
 	require.Contains(t, r.parts[0].Text, "src/a.go")
 	require.Contains(t, r.parts[1].Text, "main.go]")
@@ -150,19 +150,19 @@ func TestLongTextIsCutWithANote(t *testing.T) {
 	files["big.txt"] = &fstest.MapFile{Data: []byte(strings.Repeat("straße\n", 60_000))}
 	files["huge.txt"] = &fstest.MapFile{Data: []byte(strings.Repeat("0123456789abcde\n", 17<<16))}
 	for _, name := range []string{"big.txt", "huge.txt"} {
-		r := attach(t, files, "/work", "@"+name)
+		r := attach(t, files, "/project", "@"+name)
 		require.Contains(t, r.text(), "["+name+" goes on: only 256 KiB")
 		require.Less(t, len(r.text()), 257<<10)
 		require.NotContains(t, r.text(), "\ufffd")
 		require.Len(t, r.notices, 1)
 	}
-	r := attach(t, files, "/work", "@big.txt:59999-")
+	r := attach(t, files, "/project", "@big.txt:59999-")
 	require.Contains(t, r.text(), "lines 59999- of 60000]\nstraße\nstraße\n")
 	require.Empty(t, r.notices)
 
-	r = attach(t, files, "/work", "@huge.txt:2")
+	r = attach(t, files, "/project", "@huge.txt:2")
 	require.Contains(t, r.text(), "[attached file huge.txt, lines 2 of the 1048576 in its first 16 MiB]\n0123456789abcde\n")
-	r = attach(t, files, "/work", "@huge.txt:1100000")
+	r = attach(t, files, "/project", "@huge.txt:1100000")
 	require.Contains(t, r.text(), "it has no lines 1100000; it has the 1048576 in its first 16 MiB]")
 }
 
@@ -174,7 +174,7 @@ func TestAttachmentsOfOnePromptAreBoundTogether(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: bytes.Repeat([]byte("a"), 250<<10)}
 		prompt.WriteString("@" + name + " ")
 	}
-	r := attach(t, files, "/work", prompt.String()+"@main.go")
+	r := attach(t, files, "/project", prompt.String()+"@main.go")
 	require.Len(t, r.parts, 7)
 	require.Contains(t, r.parts[3].Text, "[attached file big3.txt]")
 	require.Contains(t, r.parts[4].Text, "[not attached: big4.txt: the attachments of one prompt may have 1024 KiB together]")
@@ -182,12 +182,12 @@ func TestAttachmentsOfOnePromptAreBoundTogether(t *testing.T) {
 	require.Len(t, r.notices, 2)
 
 	files["big.png"] = &fstest.MapFile{Data: append([]byte(png), make([]byte, 5<<20)...)}
-	r = attach(t, files, "/work", "@big.png")
+	r = attach(t, files, "/project", "@big.png")
 	require.Contains(t, r.text(), "[not attached: big.png: images and PDFs may have 5 MiB]")
 }
 
 func TestPastedTextOfManyMentionsIsBound(t *testing.T) {
-	r := attach(t, project(), "/work", strings.Repeat("@nobody ", 500))
+	r := attach(t, project(), "/project", strings.Repeat("@nobody ", 500))
 	require.Empty(t, r.parts)
 	require.Len(t, r.notices, 51)
 	require.Contains(t, r.notices[50], "only the first 50 of 500")
@@ -198,7 +198,7 @@ func TestLargeFolderIsListedInPart(t *testing.T) {
 	for i := range 300 {
 		files[fmt.Sprintf("many/%03d", i)] = &fstest.MapFile{}
 	}
-	text := attach(t, files, "/work", "@many").text()
+	text := attach(t, files, "/project", "@many").text()
 	require.Contains(t, text, "[attached folder many, 300 entries]\n000\n")
 	require.Contains(t, text, "199\n[and 100 more]")
 }
@@ -248,7 +248,7 @@ func FuzzMentions(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, prompt string) {
-		r := attach(t, project(), "/work", prompt)
+		r := attach(t, project(), "/project", prompt)
 		if !strings.Contains(prompt, "@") {
 			require.Empty(t, r.parts)
 			require.Empty(t, r.notices)
