@@ -120,7 +120,7 @@ func TestOtherAtSignsAttachNothing(t *testing.T) {
 		"missing":         {"thanks @ann", "@ann stays text: there is no such file"},
 		"above":           {"@../main.go", "it is outside the project"},
 		"absolute":        {"@/etc/passwd", "it is outside the project"},
-		"beside the root": {"@/workshop/main.go", "it is outside the project"},
+		"beside the root": {"@/projects/main.go", "it is outside the project"},
 		"home":            {"@~/main.go", "it is outside the project"},
 		"nul":             {"@main\x00.go", "stays text"},
 	} {
