@@ -71,7 +71,11 @@ func (s *Suite) Open(ctx context.Context, o Opening) (*Chain, error) {
 		if fate.Status != Live {
 			continue
 		}
-		if err := c.start(ctx, &c.links[i], m.Open); err != nil {
+		err := c.start(ctx, &c.links[i], m.Open)
+		if err == nil {
+			err = c.bring(&c.links[i])
+		}
+		if err != nil {
 			return nil, errors.Join(err, c.abandon(ctx))
 		}
 	}
@@ -82,9 +86,12 @@ func (s *Suite) Open(ctx context.Context, o Opening) (*Chain, error) {
 }
 
 // Child makes the chain of a child session: RootOnly middlewares stay behind unless it is a fork, an instance is the
-// parent's or comes from its Child, and every gate of the parent stays.
+// parent's or comes from its Child, and every gate of the parent stays. An agent that brings
+// what nobody runs and what could stop a call is an error.
 func (c *Chain) Child(ctx context.Context, env Env, store func(owner string) Store) (*Chain, error) {
 	o := c.open
+	var taken []string
+	env.taken = &taken
 	o.Env, o.Store = env, store
 	k := &Chain{suite: c.suite, open: o, links: make([]Link, len(c.links))}
 	for i := range c.links {
@@ -103,10 +110,21 @@ func (c *Chain) Child(ctx context.Context, env Env, store func(owner string) Sto
 			}
 		}
 	}
+	if err := untaken(env.Agent.Extras, taken); err != nil {
+		return nil, errors.Join(err, k.abandon(ctx))
+	}
 	if err := k.compile(c); err != nil {
 		return nil, errors.Join(err, k.abandon(ctx))
 	}
 	return k, nil
+}
+
+// policy is what was frozen for a middleware when the session was created.
+func (c *Chain) policy(l *Link) json.RawMessage {
+	if p, frozen := c.open.Policies[l.Name]; frozen || c.open.Only != nil {
+		return p
+	}
+	return l.Middleware.Policy
 }
 
 // start opens one instance, contained.
@@ -117,10 +135,7 @@ func (c *Chain) start(ctx context.Context, l *Link, open func(context.Context, E
 		return nil
 	}
 	env := c.open.Env
-	env.Owner, env.Policy = l.Name, l.Middleware.Policy
-	if p, frozen := c.open.Policies[l.Name]; frozen || c.open.Only != nil {
-		env.Policy = p
-	}
+	env.Owner, env.Policy = l.Name, c.policy(l)
 	if c.open.Store != nil {
 		env.Store = c.open.Store(l.Name)
 	}

@@ -36,7 +36,9 @@ type Env struct {
 	// Notice tells whoever watches the session something; it never reaches a model.
 	Notice func(text string)
 
-	log *slog.Logger
+	log     *slog.Logger
+	brought []toolview.Extra // by the middlewares before this one
+	taken   *[]string        // the kinds of extras that somebody asked for
 }
 
 // Agent identifies a child.
@@ -48,6 +50,8 @@ type Agent struct {
 	Mode string
 	// Rules are the definition's ruleset: what it says to ask about is for the approval gate to ask.
 	Rules []toolview.Ruling
+	// Extras are what the definition brings; Env.Extras hands them out.
+	Extras []toolview.Extra
 	// Depth counts the agents above it.
 	Depth int
 }

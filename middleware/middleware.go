@@ -44,6 +44,9 @@ type Middleware struct {
 	// Policy is what its options fix for the life of a session: it is in the session's digest, stored with it, and
 	// handed to Open in Env.Policy on a resume as on the first day.
 	Policy json.RawMessage
+	// Extras are what it brings for those behind it to run, out of its frozen policy: a folder's hooks, servers, agents.
+	// They are there while it is live. It runs before any Open behind it, and is to do nothing but read the policy.
+	Extras func(policy json.RawMessage) ([]toolview.Extra, error)
 	// Open starts it for one session. nil = it has nothing but its constants.
 	Open func(context.Context, Env) (*Instance, error)
 }

@@ -85,7 +85,7 @@ func unmade(sp *toolview.Spawn, err error) error {
 func (k *Session) born(s *Session, b *birth) {
 	sp := &b.spawn
 	k.parent, k.people, k.modelName, k.place, k.gits = s, s.people, s.modelName, s.place, s.gits
-	k.agent = middleware.Agent{Name: sp.Agent, Fork: sp.Fork, Mode: sp.Mode, Rules: sp.Rules, Depth: s.agent.Depth + 1}
+	k.agent = middleware.Agent{Name: sp.Agent, Fork: sp.Fork, Mode: sp.Mode, Rules: sp.Rules, Extras: sp.Extras, Depth: s.agent.Depth + 1}
 	k.history = slices.Clone(b.history)
 	k.steps = s.opt.ChildSteps
 	if sp.MaxTurns > 0 {

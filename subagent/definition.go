@@ -3,6 +3,7 @@
 package subagent
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +53,8 @@ type Definition struct {
 	MaxTurns int `json:"max_turns,omitempty"`
 	// Isolation is where it works: "" = where its parent does, toolview.Worktree = in a git worktree of its own.
 	Isolation string `json:"isolation,omitempty"`
+	// Extras are what it brings for itself and those below it: its hooks.
+	Extras []toolview.Extra `json:"extras,omitempty"`
 	// Body is its system text.
 	Body string `json:"body"`
 	// Origin is its level and file. Files are named from the project's root, or from ~ for a user's.
@@ -65,6 +68,25 @@ func (d *Definition) Spawn() toolview.Spawn {
 		ToolsAt: d.ToolsAt, DenyAt: d.DenyAt, Brings: d.Brings, Kinds: slices.Clone(d.Kinds), Rules: slices.Clone(d.Rules),
 		Delegates: slices.Clone(d.Delegates), DelegatesAt: d.DelegatesAt, Servers: slices.Clone(d.Servers), Background: d.Background,
 		Model: d.Model, Mode: d.Mode, MaxTurns: d.MaxTurns, Isolation: d.Isolation,
+		Extras: slices.Clone(d.Extras),
+	}
+}
+
+// Extra is what it brings of a kind; nil = nothing.
+func (d *Definition) Extra(kind string) json.RawMessage {
+	for _, x := range d.Extras {
+		if x.Kind == kind {
+			return x.Value
+		}
+	}
+	return nil
+}
+
+// bring sets what it brings of a kind; an empty value takes it away.
+func (d *Definition) bring(x toolview.Extra) {
+	d.Extras = slices.DeleteFunc(slices.Clone(d.Extras), func(old toolview.Extra) bool { return old.Kind == x.Kind })
+	if len(x.Value) > 0 {
+		d.Extras = append(d.Extras, x)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 type reader struct {
 	def     Definition
 	dialect dialect
-	// trusted says that the file may widen its permission mode.
+	// trusted says that the file may widen its permission mode and bring hooks.
 	trusted bool
 	off     bool        // enabled: false
 	laid    meta.Origin // where the field stands when settings lay it over a definition
@@ -48,17 +48,17 @@ func (r *reader) brings() bool { return r.dialect == periDialect }
 // honoured are the fields that have a meaning here.
 var honoured = []string{
 	"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "enabled", "skills", "mcp",
-	"requiredMcpServers", "mcpServers", "delegates", "permission", "background", "hidden", "isolation",
+	"requiredMcpServers", "mcpServers", "delegates", "permission", "background", "hidden", "isolation", "hooks",
 }
 
 // restricting are those that narrow an agent: ignoring a misspelt one would widen it.
 var restricting = []string{
-	"tools", "disallowedTools", "permissionMode", "enabled", "mcp", "requiredMcpServers", "permission", "isolation",
+	"tools", "disallowedTools", "permissionMode", "enabled", "mcp", "requiredMcpServers", "permission", "isolation", "hooks",
 }
 
 // unhonoured are fields that other harnesses know and that do nothing here.
 var unhonoured = []string{
-	"hooks", "memory", "primary", "color", "effort", "initialPrompt", "mode", "temperature", "top_p", "prompt",
+	"memory", "primary", "color", "effort", "initialPrompt", "mode", "temperature", "top_p", "prompt",
 	"version", "license", "metadata",
 }
 
@@ -118,6 +118,8 @@ func (r *reader) field(key, value *yaml.Node) {
 		r.flag(key, value, &r.def.Background)
 	case name == "hidden":
 		r.flag(key, value, &r.def.Hidden)
+	case name == "hooks":
+		r.hooks(key, value)
 	case name == "isolation":
 		if r.text(key, value, &r.def.Isolation) && r.def.Isolation != toolview.Worktree {
 			r.refuse(value, "write "+toolview.Worktree+", or remove the field", "isolation: %q is none, and without it the agent would work in the project itself", r.def.Isolation)
@@ -158,7 +160,7 @@ func (r *reader) other(key, value *yaml.Node) {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	near := meta.Nearest(name, slices.Concat(honoured, widening))
 	switch {
-	case slices.Contains(widening, name), name == "hooks" && guards(value):
+	case slices.Contains(widening, name):
 		r.refuse(key, "remove it, or say the same with tools and disallowedTools", "%s restricts the agent in a way that is not enforced here", name)
 	case nearMisses[plain] != "":
 		r.refuse(key, "write "+nearMisses[plain], "%s is no field, and ignoring it would widen the agent", name)
@@ -173,20 +175,6 @@ func (r *reader) other(key, value *yaml.Node) {
 	default:
 		r.note(key, "the fields are "+strings.Join(honoured, ", "), "%s is no field and has no effect", name)
 	}
-}
-
-// guards reports whether hooks could stop a call.
-func guards(hooks *yaml.Node) bool {
-	if hooks.Kind != yaml.MappingNode {
-		return false
-	}
-	for i := 0; i < len(hooks.Content); i += 2 {
-		switch hooks.Content[i].Value {
-		case "PreToolUse", "PermissionRequest", "UserPromptSubmit":
-			return true
-		}
-	}
-	return false
 }
 
 // flag reads a boolean.

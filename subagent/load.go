@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,8 +28,10 @@ type LoadOptions struct {
 	Others bool
 	// Plugins are folders of plugins, each with an agents folder, in order of precedence.
 	Plugins []string
-	// Trusted lets the project's files and settings widen a permission mode.
+	// Trusted lets the project's files and settings widen a permission mode and bring hooks.
 	Trusted bool
+	// CheckHooks says what of an agent's hooks could not run, as joined *meta.Error; nil = only their shape is checked.
+	CheckHooks func(json.RawMessage) error
 	// Overlay is laid over the definitions, by name and field.
 	Overlay map[string]Fields
 	// Extra are definitions from elsewhere (plugins), between a user's and the built-in ones. They are taken as they are.
@@ -273,6 +276,7 @@ func (l *loader) file(f folder, stem, real string, origin meta.Origin, raw []byt
 		r.def.Name = stem
 	}
 	r.complete()
+	l.checkHooks(r)
 	for _, n := range r.notes {
 		l.tell(meta.SeverityWarning, "agent_field", origin, n)
 	}

@@ -204,7 +204,7 @@ func TestABrokenFileIsReportedAndRegistersNothing(t *testing.T) {
 		{"a ruleset about nothing", file("permission: {}"), 4, 1, "found a map"},
 		{"permissions", file("permissions: {edit: deny}"), 4, 1, "not enforced"},
 		{"background as a text", file("background: yes please"), 4, 13, "background"},
-		{"hooks that guard", file("hooks: {PreToolUse: []}"), 4, 1, "not enforced"},
+		{"hooks of an untrusted project that guard", file("hooks: {PreToolUse: [{hooks: [{command: x}]}]}"), 4, 1, "not trusted"},
 		{"an unknown mode", file("permissionMode: careful"), 4, 17, `"careful" is no mode`},
 		{"turns", file("maxTurns: many"), 4, 11, "maxTurns"},
 		{"enabled as a text", file(`enabled: "false"`), 4, 10, "enabled"},
@@ -252,7 +252,7 @@ func TestMarkdownWithoutFrontMatterIsNoAgent(t *testing.T) {
 }
 
 func TestFieldsThatDoNothingAreReported(t *testing.T) {
-	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "memory: user", "mcpServers: [x, {y: {command: z}}]", "hooks: {Stop: []}", "modle: fast"))
+	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "memory: user", "mcpServers: [x, {y: {command: z}}]", "hooks: {Stop: [{hooks: [{command: x}]}]}", "modle: fast"))
 	require.NotNil(t, d)
 	require.Len(t, diags, 6)
 	for _, x := range diags {

@@ -1,7 +1,9 @@
 package subagent
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -49,7 +51,11 @@ func nodeOf(v any) *yaml.Node {
 		}
 		return n
 	case map[string]any:
-		return &yaml.Node{Kind: yaml.MappingNode}
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			n.Content = append(n.Content, scalar("!!str", name), nodeOf(v[name]))
+		}
+		return n
 	}
 	return scalar("!!null", "")
 }
@@ -71,6 +77,7 @@ func (l *loader) settings(d *Definition, fields []Setting) bool {
 			r.def.Kinds = without(r.def.Kinds, toolview.Plain)
 		}
 		r.field(scalar("!!str", s.Name), s.node())
+		l.checkHooks(r)
 		for _, n := range r.notes {
 			l.about(d.Name, meta.SeverityWarning, "agent_field", s.Origin, n.message, n.suggestion)
 		}

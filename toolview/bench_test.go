@@ -35,6 +35,31 @@ func BenchmarkDeriveThousandToolsUnderFiftySelectors(b *testing.B) {
 	}
 }
 
+// A list of thousands costs what it is long: ns/tool is the same for both sizes, where quadratic work would show eight
+// times as much.
+func BenchmarkDeriveUnderAListAsLongAsTheTools(b *testing.B) {
+	for _, n := range []int{2_000, 16_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			names, deny := make([]string, n), make([]string, n)
+			for i := range names {
+				names[i], deny[i] = fmt.Sprintf("dyn__tool_%d", i), fmt.Sprintf("dyn__gone_%d", i)
+			}
+			var live toolview.Live
+			live.Publish(tools(names...))
+			bands := []toolview.Band{{Owner: "D", Source: &live, Prefix: "dyn__"}, pair()}
+			half, none := denying(b, append(deny, names[:n/2]...)...), denying(b, deny...)
+			for b.Loop() {
+				parent := toolview.NewDeriver(bands, nil, nil).View(half, nil)
+				require.Len(b, parent.Direct(), n/2)
+				child := toolview.NewDeriver(bands, nil, nil).View(none, parent)
+				require.Len(b, child.Direct(), n/2)
+				require.Len(b, child.Hidden(), n/2+2)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/tool")
+		})
+	}
+}
+
 func BenchmarkCall(b *testing.B) {
 	for name, p := range map[string]*toolview.Policy{
 		"unrestricted": free(), "another tool's scope": denying(b, "Read(x)"), "its own scope": denying(b, "Bash(curl *)"),

@@ -1,6 +1,10 @@
 package toolview
 
-import "github.com/metaharness/peri/meta"
+import (
+	"encoding/json"
+
+	"github.com/metaharness/peri/meta"
+)
 
 // Task is a piece of work for an agent.
 type Task struct {
@@ -49,7 +53,23 @@ type Spawn struct {
 	MaxTurns int      `json:"max_turns,omitempty"`
 	// Isolation is "" or Worktree: where it works.
 	Isolation string `json:"isolation,omitempty"`
+	// Extras are what the agent brings for itself and those below it.
+	Extras []Extra `json:"extras,omitempty"`
 }
+
+// Extra is something that an agent's definition or a middleware brings for another middleware to run: hooks, a server.
+type Extra struct {
+	// Kind says who understands Value: ExtraHooks, or what a program's own middlewares agree on.
+	Kind  string          `json:"kind"`
+	Value json.RawMessage `json:"value"`
+	// Needed says that it could stop a call: where nobody runs it, who brings it is not started.
+	Needed bool `json:"needed,omitempty"`
+	// Owner is the middleware that brings it, stamped by the chain; "" = an agent's definition.
+	Owner string `json:"owner,omitempty"`
+}
+
+// ExtraHooks is a JSON list of hooks, each an object with the event that it is for.
+const ExtraHooks = "hooks"
 
 // Worktree is the isolation of a child that works in a git worktree of its own.
 const Worktree = "worktree"

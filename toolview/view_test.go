@@ -2,12 +2,10 @@ package toolview_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,38 +121,6 @@ func TestViewIsReadFromManyGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// A list of thousands must not cost more than it is long: eight times the tools cost about eight times the time, where
-// quadratic work costs up to 64 times as much.
-func TestThousandsOfToolsAreDerivedAndExplainedInLinearTime(t *testing.T) {
-	run := func(n int) time.Duration {
-		names, deny := make([]string, n), make([]string, n)
-		for i := range names {
-			names[i], deny[i] = fmt.Sprintf("dyn__tool_%d", i), fmt.Sprintf("dyn__gone_%d", i)
-		}
-		var live toolview.Live
-		live.Publish(tools(names...))
-		bands := []toolview.Band{{Owner: "D", Source: &live, Prefix: "dyn__"}, pair()}
-		half, none := denying(t, append(deny, names[:n/2]...)...), denying(t, deny...)
-		best := time.Hour
-		for range 5 {
-			start := time.Now()
-			d := toolview.NewDeriver(bands, nil, nil)
-			parent := d.View(half, nil)
-			require.Len(t, parent.Direct(), n/2)
-			v := d.View(free(), nil)
-			require.Len(t, v.Direct(), n/2+2)
-			require.Len(t, found(v), n/2, "late ones are deferred")
-			child := toolview.NewDeriver(bands, nil, nil).View(none, parent)
-			require.Len(t, child.Direct(), n/2)
-			require.Len(t, child.Hidden(), n/2+2)
-			best = min(best, time.Since(start))
-		}
-		return best
-	}
-	small, large := run(2_000), run(16_000)
-	require.Less(t, large, 30*small, "2,000 tools took %s, 16,000 took %s", small, large)
 }
 
 func TestUnknownClosedDeniedPausedAndUnsupportedAnswerAlike(t *testing.T) {

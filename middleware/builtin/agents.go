@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
@@ -18,7 +20,7 @@ import (
 // places says where agent files are. Files of other harnesses in the user's home are read only when the caller leaves
 // it to this build where its own home is.
 func places(o config.Options, l *config.Loaded) subagent.LoadOptions {
-	p := subagent.LoadOptions{Root: l.Root, PeriHome: l.Home}
+	p := subagent.LoadOptions{Root: l.Root, PeriHome: l.Home, CheckHooks: checkHooks}
 	if sameFolder(filepath.Join(l.Root, ".peri"), l.Home) {
 		p.Root = "" // the user's own folder, seen from its parent, is no project
 	}
@@ -36,15 +38,40 @@ func sameFolder(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// widening are the definitions of the project that ask for a wider permission mode than the default.
+// checkHooks says what of an agent's hooks could not run.
+func checkHooks(raw json.RawMessage) error {
+	_, err := hook.Entries(raw)
+	return err
+}
+
+// hooked reports whether an agent has hooks of its own.
+func hooked(c *subagent.Catalog) bool {
+	return slices.ContainsFunc(c.All(), func(d subagent.Definition) bool { return d.Extra(toolview.ExtraHooks) != nil })
+}
+
+// widening are the definitions of the project that ask for a wider permission mode than the default, or bring hooks.
 func widening(c *subagent.Catalog) []subagent.Definition {
 	var out []subagent.Definition
 	for _, d := range c.All() {
-		if d.Origin.Layer == subagent.Project && (d.Mode == "acceptEdits" || d.Mode == "bypass") {
+		if d.Origin.Layer == subagent.Project && (wide(&d) || d.Extra(toolview.ExtraHooks) != nil) {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+func wide(d *subagent.Definition) bool { return d.Mode == "acceptEdits" || d.Mode == "bypass" }
+
+// why says what an agent wants trust for.
+func why(d *subagent.Definition) string {
+	var out []string
+	if wide(d) {
+		out = append(out, "its permission mode is "+d.Mode)
+	}
+	if d.Extra(toolview.ExtraHooks) != nil {
+		out = append(out, "its hooks run commands")
+	}
+	return strings.Join(out, ", ") + ", and what it is told may change"
 }
 
 // risks are lines that trust depends on: the definitions whole, so that a change of what such an agent is told asks
@@ -81,6 +108,12 @@ func doubts(c *subagent.Catalog, known []toolview.Band) []meta.Diagnostic {
 		}
 		for _, found := range frame.Unmatched(known) {
 			found.Code, found.Key = "agent_selector", key
+			out = append(out, found)
+		}
+		// Those that could not run were found when the file was read.
+		entries, _ := hook.Entries(d.Extra(toolview.ExtraHooks))
+		for _, found := range (hook.Options{Hooks: entries}).Unfired() {
+			found.Key = key + "." + found.Key
 			out = append(out, found)
 		}
 	}
@@ -123,7 +156,7 @@ func lay(into *subagent.Fields, f config.Field) bool {
 		on, _ := f.Value.(bool)
 		into.Enabled = &on
 	case "tools", "disallowedTools", "skills", "mcp", "requiredMcpServers", "mcpServers", "delegates", "permission",
-		"background", "hidden", "isolation":
+		"background", "hidden", "isolation", "hooks":
 		into.More = append(into.More, setting(f))
 	default:
 		return false

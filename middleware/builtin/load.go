@@ -20,7 +20,7 @@ type Setup struct {
 	// Diagnostics are what the settings and agent files are worth telling about; those of a session come with it.
 	Diagnostics []meta.Diagnostic
 
-	wide []subagent.Definition // the project's, with the mode that its file asks for
+	wide []subagent.Definition // the project's that want trust, as their files have them
 }
 
 // Load reads the settings of all layers and the agent files, and builds the suite that they ask for, with a program's
@@ -110,7 +110,7 @@ func (s *Setup) Refusals() []meta.Entry {
 }
 
 // Wants lists what a user who trusts the project agrees to: what an untrusted one has withheld, what it closes, and
-// agents that widen a permission mode. It is empty when there is nothing to trust, or when it is trusted.
+// agents that widen a permission mode or bring hooks. It is empty when there is nothing to trust, or when it is trusted.
 func (s *Setup) Wants() []config.Withheld {
 	if s.Loaded.Trust.Trusted {
 		return nil
@@ -125,7 +125,7 @@ func (s *Setup) Wants() []config.Withheld {
 	}
 	for _, d := range s.wide {
 		out = append(out, config.Withheld{
-			Key: "agent " + d.Name, Origin: d.Origin, Why: "its permission mode is " + d.Mode + ", and what it is told may change",
+			Key: "agent " + d.Name, Origin: d.Origin, Why: why(&d),
 		})
 	}
 	return out

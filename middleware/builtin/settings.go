@@ -27,7 +27,7 @@ func options(l *config.Loaded, agents *subagent.Catalog) Options {
 			Deny:  rules(s.Permissions.Deny),
 			Home:  l.Home,
 		},
-		Hook: hook.Options{Hooks: hooks(s.Hooks), Mode: s.Permissions.Mode.V},
+		Hook: hook.Options{Hooks: hooks(s.Hooks), Mode: s.Permissions.Mode.V, Brought: hooked(agents)},
 		SubAgent: subagent.Options{
 			Catalog: agents, Depth: depth(s.Subagents.Depth.V),
 			Multitask: s.Subagents.Multitask.V, MaxTurns: s.Subagents.MaxTurns.V,

@@ -24,6 +24,8 @@ type Options struct {
 	Hooks []Entry `json:"hooks,omitempty"`
 	// Mode is the session's permission mode, for hooks to read.
 	Mode string `json:"mode,omitempty"`
+	// Brought says that agents or others may bring hooks, so that it is at work also without any of the settings'.
+	Brought bool `json:"brought,omitempty"`
 }
 
 // Entry is one hook of one event.
@@ -102,11 +104,15 @@ func open(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
 	if err := json.Unmarshal(env.Policy, &o); err != nil {
 		return nil, fmt.Errorf("hook: the session's policy: %w", err)
 	}
-	hooks, err := compile(o.Hooks)
+	more, err := brought(env)
 	if err != nil {
 		return nil, err
 	}
-	return newState(env, o.Mode, hooks).instance(), nil
+	hooks, err := compile(append(o.Hooks, more...))
+	if err != nil {
+		return nil, err
+	}
+	return newState(env, o, hooks).instance(), nil
 }
 
 // Unfired lists what of the hooks does nothing in this version, or not all that it says.

@@ -22,6 +22,9 @@ type state struct {
 	resumed    bool
 	hooks      map[string][]compiled // by event, in order
 	shared     *shared
+	running    *running
+	owns       bool // running is its own and not its parent's
+	brought    bool // others may bring hooks
 	notice     func(string)
 	web        *http.Client
 
@@ -33,32 +36,50 @@ type state struct {
 
 // shared is what a session and its children have together.
 type shared struct {
-	ctx    context.Context // ends when the session closes
-	cancel context.CancelFunc
-	async  sync.WaitGroup
-
 	mu   sync.Mutex
+	next int          // the index that no hook has yet
 	done map[int]bool // hooks that run once and have
 }
 
-func newState(env middleware.Env, mode string, hooks []compiled) *state {
+// number gives n hooks indexes that no other has, and returns the first.
+func (s *shared) number(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next += n
+	return s.next - n
+}
+
+// running is what runs in the background of a session, or of an agent that has hooks of its own.
+type running struct {
+	ctx    context.Context // ends when the session closes
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	async  sync.WaitGroup
+}
+
+func within(ctx context.Context) *running {
+	r := &running{}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	return r
+}
+
+func newState(env middleware.Env, o Options, hooks []compiled) *state {
 	s := &state{
-		root: env.Project.Root, mode: mode, session: env.Session, resumed: env.Resumed, hooks: map[string][]compiled{},
-		shared: &shared{done: map[int]bool{}}, notice: env.Notice,
+		root: env.Project.Root, mode: o.Mode, brought: o.Brought, session: env.Session, resumed: env.Resumed, hooks: map[string][]compiled{},
+		shared: &shared{next: len(hooks), done: map[int]bool{}}, running: within(context.Background()), notice: env.Notice,
 		web: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
-	s.shared.ctx, s.shared.cancel = context.WithCancel(context.Background())
 	for _, h := range hooks {
 		s.hooks[h.Event] = append(s.hooks[h.Event], h)
 	}
 	return s
 }
 
-// child is the same hooks in a child session.
-func (s *state) child(env middleware.Env) *state {
+// child is the same hooks in a child session, and the child's own behind them.
+func (s *state) child(env middleware.Env) (*state, error) {
 	c := &state{
 		root: s.root, mode: s.mode, session: s.session, hooks: s.hooks, shared: s.shared, notice: s.notice, web: s.web,
-		agent: env.Agent, agentID: env.Session,
+		agent: env.Agent, agentID: env.Session, running: s.running, brought: s.brought,
 	}
 	if env.Agent.Mode != "" {
 		c.mode = env.Agent.Mode
@@ -66,7 +87,7 @@ func (s *state) child(env middleware.Env) *state {
 	if env.Notice != nil {
 		c.notice = env.Notice
 	}
-	return c
+	return c, c.adopt(env)
 }
 
 // named reports whether this is an agent that was given a task: its prompts are no user's.
@@ -76,9 +97,15 @@ func (s *state) named() bool { return s.agent.Depth > 0 && !s.agent.Fork }
 func (s *state) instance() *middleware.Instance {
 	in := &middleware.Instance{
 		Child: func(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
-			c := s.child(env).instance()
-			c.Close = nil
-			return c, nil
+			c, err := s.child(env)
+			if err != nil {
+				return nil, err
+			}
+			in := c.instance()
+			if !c.owns {
+				in.Close = nil
+			}
+			return in, nil
 		},
 		Close: s.close,
 	}
@@ -102,7 +129,7 @@ func (s *state) instance() *middleware.Instance {
 	if s.any(SessionEnd) && !s.named() && !s.agent.Fork {
 		k.End = s.end
 	}
-	if len(s.hooks) == 0 {
+	if len(s.hooks) == 0 && !s.brought {
 		in.Unsupported = "no hooks are configured"
 		return in
 	}
@@ -124,9 +151,11 @@ func (s *state) any(events ...string) bool {
 
 // close ends what still runs in the background.
 func (s *state) close(ctx context.Context) error {
-	s.shared.cancel()
+	s.running.mu.Lock()
+	s.running.cancel()
+	s.running.mu.Unlock()
 	ended := make(chan struct{})
-	go func() { s.shared.async.Wait(); close(ended) }()
+	go func() { s.running.async.Wait(); close(ended) }()
 	select {
 	case <-ended:
 		return nil
@@ -189,18 +218,18 @@ func (s *state) tell(ctx context.Context, h *compiled, payload []byte) (said, er
 		}
 		return out, err
 	}
-	s.shared.mu.Lock()
-	closed := s.shared.ctx.Err() != nil
+	s.running.mu.Lock()
+	closed := s.running.ctx.Err() != nil
 	if !closed {
-		s.shared.async.Add(1)
+		s.running.async.Add(1)
 	}
-	s.shared.mu.Unlock()
+	s.running.mu.Unlock()
 	if closed {
 		return said{}, nil
 	}
 	go func() {
-		defer s.shared.async.Done()
-		if _, err := s.run(s.shared.ctx, h, payload); err != nil && s.shared.ctx.Err() == nil {
+		defer s.running.async.Done()
+		if _, err := s.run(s.running.ctx, h, payload); err != nil && s.running.ctx.Err() == nil {
 			s.failed(h, err)
 		}
 	}()
