@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -28,6 +29,8 @@ type getter struct {
 	guard  func(netip.AddrPort) error // nil: every address may be dialled
 	time   time.Duration
 	read   int64
+	// header goes with every request; where it is set, no redirect is followed with it.
+	header http.Header
 }
 
 // newGetter makes a getter. No proxy of the environment is used: behind one, the address that is dialled would be the
@@ -81,7 +84,7 @@ func (g *getter) fetch(ctx context.Context, u *url.URL, accept string) (*reply, 
 		if err != nil || next == nil {
 			return r, err
 		}
-		if next.Hostname() != u.Hostname() {
+		if next.Hostname() != u.Hostname() || g.header != nil {
 			return &reply{url: u, elsewhere: next}, nil
 		}
 		u = next
@@ -97,6 +100,7 @@ func (g *getter) once(ctx context.Context, u *url.URL, accept string) (r *reply,
 	if err != nil {
 		return nil, nil, err
 	}
+	maps.Copy(req.Header, g.header)
 	req.Header.Set("User-Agent", agent)
 	req.Header.Set("Accept", accept)
 	res, err := g.client.Do(req)

@@ -65,7 +65,7 @@ func searchFor(code bool) func(context.Context, *web, *toolview.Call, searchArgs
 			q.Domains = append(q.Domains, host)
 		}
 		if w == nil || w.search == nil {
-			return message.Fail("Nothing was searched: no search backend is there (" + noBackend + ")."), nil
+			return message.Fail("Nothing was searched: no search backend is there (" + w.why() + ")."), nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
@@ -78,6 +78,13 @@ func searchFor(code bool) func(context.Context, *web, *toolview.Call, searchArgs
 		}
 		return list(q, hits), nil
 	}
+}
+
+func (w *web) why() string {
+	if w == nil {
+		return noBackend
+	}
+	return w.missing
 }
 
 // domain makes a host of what people write for one.

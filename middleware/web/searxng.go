@@ -16,31 +16,10 @@ type searxng struct {
 	get  *getter
 }
 
-// backend reads the setting web.search.
-func backend(spec string) (*searxng, error) {
-	kind, at, ok := strings.Cut(spec, ":")
-	if !ok || kind != "searxng" {
-		return nil, fmt.Errorf("web: web.search %q: unknown backend: write searxng:https://host", spec)
-	}
-	u, err := address(at)
-	if err != nil {
-		return nil, fmt.Errorf("web: web.search: %w; write searxng:https://host", err)
-	}
-	if u.RawQuery != "" {
-		return nil, fmt.Errorf("web: web.search %q: leave out what follows the question mark; write searxng:https://host", spec)
-	}
-	return &searxng{base: u, get: newGetter(nil)}, nil
-}
+func (s *searxng) idle() { s.get.client.CloseIdleConnections() }
 
 func (s *searxng) Search(ctx context.Context, q Query) ([]Hit, error) {
-	text := q.Text
-	if len(q.Domains) > 0 {
-		sites := make([]string, len(q.Domains))
-		for i, d := range q.Domains {
-			sites[i] = "site:" + d
-		}
-		text += " " + strings.Join(sites, " OR ")
-	}
+	text := strings.TrimSpace(q.Text + " " + sites(q.Domains))
 	values := url.Values{"q": {text}, "format": {"json"}, "categories": {"general"}}
 	if q.Code {
 		values.Set("categories", "it")
@@ -72,4 +51,13 @@ func (s *searxng) Search(ctx context.Context, q Query) ([]Hit, error) {
 		hits = append(hits, Hit{Title: h.Title, URL: h.URL, Excerpt: h.Content, Date: h.PublishedDate})
 	}
 	return hits, nil
+}
+
+// sites is the part of a query that keeps hits to hosts, as most engines read it.
+func sites(domains []string) string {
+	out := make([]string, len(domains))
+	for i, d := range domains {
+		out[i] = "site:" + d
+	}
+	return strings.Join(out, " OR ")
 }

@@ -360,9 +360,9 @@ func TestSearxngIsAsked(t *testing.T) {
 func TestBadBackendIsNamed(t *testing.T) {
 	require.NoError(t, web.Options{Search: "searxng:https://search.example"}.Check())
 	require.NoError(t, web.Options{}.Check())
-	for _, s := range []string{"google", "searxng:", "searxng:search.example", "searxng:https://u:p@search.example", "bing:https://x.example", "searxng:https://x.example/?q=1"} {
+	for _, s := range []string{"google", "searxng:", "searxng:search.example", "searxng:https://u:p@search.example", "bing:https://x.example", "brave", "brave:", "brave:OPENAI_API_KEY", "brave:BSAbraveSECRET-1", "searxng:https://x.example/?q=1"} {
 		o := web.Options{Search: s}
-		require.ErrorContains(t, o.Check(), "write searxng:https://host", s)
+		require.ErrorContains(t, o.Check(), "write searxng:https://host, or brave:BRAVE_API_KEY", s)
 		m := web.New(o)
 		_, err := m.Open(context.Background(), middleware.Env{Policy: m.Policy})
 		require.ErrorContains(t, err, "web.search", s)
