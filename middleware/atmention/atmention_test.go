@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,6 +109,32 @@ func TestMentionAttaches(t *testing.T) {
 			r := attach(t, project(), "/project", tc.prompt)
 			require.Contains(t, r.text(), tc.want)
 		})
+	}
+}
+
+func TestWhatAFileHoldsDecidesAndNotItsName(t *testing.T) {
+	var gifs, jpegs bytes.Buffer
+	dot := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black, color.White})
+	require.NoError(t, gif.Encode(&gifs, dot, nil))
+	require.NoError(t, jpeg.Encode(&jpegs, dot, nil))
+	files := fstest.MapFS{
+		"photo.txt":  {Data: jpegs.Bytes()},
+		"moving.png": {Data: gifs.Bytes()},
+		"small.webp": {Data: []byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00")},
+		"notes.png":  {Data: []byte("notes and no picture\n")},
+		"icon.svg":   {Data: []byte("<svg xmlns='http://www.w3.org/2000/svg'/>\n")},
+		"old.bmp":    {Data: append([]byte("BM"), make([]byte, 60)...)},
+	}
+	for name, want := range map[string]string{
+		"photo.txt": "<image image/jpeg>", "moving.png": "<image image/gif>", "small.webp": "<image image/webp>",
+		"notes.png": "notes and no picture", "icon.svg": "<svg ", "old.bmp": "it is binary",
+	} {
+		r := attach(t, files, "/project", "look at @"+name)
+		require.Contains(t, r.text(), want, name)
+		if strings.HasPrefix(want, "<image") {
+			require.Equal(t, message.Image, r.parts[1].Kind)
+			require.Equal(t, files[name].Data, r.parts[1].Data, "the file's own bytes")
+		}
 	}
 }
 
