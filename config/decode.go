@@ -51,7 +51,7 @@ func settings(merged *value) Settings {
 			Depth:     whole(sub.at("depth")),
 			MaxTurns:  whole(sub.at("max_turns")),
 		},
-		Memory:  Memory{Provider: read[string](r.at("memory").at("provider"))},
+		Memory:  memory(r.at("memory")),
 		Compact: Compact{Budget: read[float64](compact.at("budget")), Auto: read[bool](compact.at("auto"))},
 	}
 }

@@ -149,11 +149,6 @@ type Subagents struct {
 	Multitask, Depth, MaxTurns Value[int]
 }
 
-// Memory names the memory provider, "" for none.
-type Memory struct {
-	Provider Value[string]
-}
-
 // Compact configures compaction. Budget is a fraction of the context window.
 type Compact struct {
 	Budget Value[float64]

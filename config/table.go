@@ -156,7 +156,7 @@ var tree = group(
 		named{"depth", limit(1, 0, "Levels of agents below the session.")},
 		named{"max_turns", limit(50, 1, "Model requests of one agent.")},
 	)},
-	named{"memory", group("Memory.", named{"provider", word(harmless, "Who stores memories. Absent: nobody.")})},
+	named{"memory", memoryNode},
 	named{"compact", group(
 		"Keeping the context inside its budget.",
 		named{"budget", node{kinds: number, min: 0.05, max: 1, def: 0.8, doc: "The fraction of the context window to use."}},

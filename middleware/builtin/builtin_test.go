@@ -112,6 +112,7 @@ permissions: {mode: plan, deny: [Bash]}
 tools: {allow: [], deny: [Grep], without_search: hide}
 workspace: {restrict_system: true}
 web: {search: "searxng:https://search.example"}
+memory: {provider: files}
 subagents: {depth: 0, multitask: 2}
 `})
 	s := load(t, root, t.TempDir())
@@ -122,6 +123,7 @@ subagents: {depth: 0, multitask: 2}
 		"PermissionMiddleware":          `"mode":"plan","deny":[{"text":"Bash"`,
 		"WorkspaceMiddleware":           `"restrict_system":true`,
 		"WebMiddleware":                 `searxng:https://search.example`,
+		"MemoryMiddleware":              `"provider":"files"`,
 		"SubAgentMiddleware":            `"depth":-1,"multitask":2`,
 	} {
 		m, ok := s.Blueprint.Suite.Lookup(name)
@@ -137,7 +139,6 @@ func TestNoSettingIsSilentlyInert(t *testing.T) {
 	root := write(t, map[string]string{".peri/settings.yaml": `
 skills: {mounts: [x], allow: [y], deny: [z]}
 lsp: {servers: {go: {languages: [go]}}}
-memory: {provider: files}
 compact: {budget: 0.5, auto: false}
 agents: {explore: {memory: user}}
 `})
@@ -155,7 +156,7 @@ lsp: {servers: {go: {command: gopls}}}
 	}
 	require.ElementsMatch(t, []string{
 		"skills.mounts", "skills.allow", "skills.deny", "mcp.servers.a", "openapi.sources.b", "lsp.servers.go",
-		"memory.provider", "compact.budget", "compact.auto", "agents.explore.memory",
+		"compact.budget", "compact.auto", "agents.explore.memory",
 	}, keys)
 }
 
@@ -233,9 +234,10 @@ func TestAllThatIsRefusedIsReportedAtOnce(t *testing.T) {
 permissions: {allow: ["Bash(git *"], deny: [""]}
 tools: {deny: ["Web(*"]}
 web: {search: nothing}
+memory: {folder: notes}
 `})
 	_, _, err := builtin.Load(config.Options{Root: t.TempDir(), Home: home, Managed: "-"})
-	for _, part := range []string{"Bash(git *", "Web(*", "web", "permissions.deny"} {
+	for _, part := range []string{"Bash(git *", "Web(*", "web", "permissions.deny", `settings.yaml:5:10: memory.folder: memory: memory.folder "notes": write an absolute path`} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/middleware/builtin"
+	"github.com/metaharness/peri/middleware/memory"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/session/provider/script"
@@ -40,8 +41,6 @@ func standIns(lack string) []middleware.Middleware {
 	}
 	return []middleware.Middleware{
 		own("SkillsMiddleware", toolview.Decl{Name: "Skill", Family: "skill"}, toolview.Decl{Name: "DiscoverSkills", Family: "skill"}),
-		own("MemoryMiddleware", toolview.Decl{Name: "MemorySearch", Family: "memory", Private: true},
-			toolview.Decl{Name: "MemorySave", Family: "memory", Private: true}, toolview.Decl{Name: "MemoryForget", Family: "memory", Private: true}),
 		own("McpMiddleware", toolview.Decl{Name: "mcp__files__find", Family: "mcp", Private: true, Server: "files", Leaf: "find"},
 			toolview.Decl{Name: "mcp__git__log", Family: "mcp", Private: true, Server: "git", Leaf: "log"}),
 		own("OpenAPIMiddleware", toolview.Decl{Name: "api__pets__get", Family: "openapi", Groups: []string{"restapi"}, Private: true, Server: "pets", Leaf: "get"}),
@@ -269,7 +268,11 @@ func standing(t *testing.T, lack, settings string) *session.Session {
 
 func (s *site) standing(sc *script.Script, lack string) *session.Session {
 	setup := load(s.t, s.root, s.home)
-	suite, err := builtin.Suite(builtin.Options{More: standIns(lack), SubAgent: subagent.Options{Catalog: setup.Catalog}})
+	opt := builtin.Options{More: standIns(lack), SubAgent: subagent.Options{Catalog: setup.Catalog}}
+	if lack == "" {
+		opt.Memory = memory.Options{Provider: memory.Files, Home: s.home}
+	}
+	suite, err := builtin.Suite(opt)
 	require.NoError(s.t, err)
 	o := s.options(sc, "")
 	o.Suite = suite
@@ -286,7 +289,11 @@ func TestWhatHasNoProviderIsUnsupportedWithTheReasonAlsoThroughStars(t *testing.
 			x := s.View().Explain(name)
 			require.False(t, x.Visible)
 			require.Equal(t, toolview.GateSupported, x.Gate, "%s %s", settings, name)
-			require.Equal(t, "no provider", x.Rule)
+			if name == "MemorySearch" {
+				require.Contains(t, x.Rule, "set memory.provider")
+			} else {
+				require.Equal(t, "no provider", x.Rule)
+			}
 			require.True(t, standing(t, "", settings).View().Explain(name).Visible, "it is there with one")
 		}
 	}

@@ -17,6 +17,7 @@ func TestEveryMiddlewareAndEveryPairClosesWhole(t *testing.T) {
 language: Latin
 persona: terse
 web: {search: "searxng:https://search.example"}
+memory: {provider: files}
 `,
 		".peri/workflows/sweep.star": "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
 		".peri/agents/reviewer.md":   "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",

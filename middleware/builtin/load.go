@@ -81,10 +81,11 @@ func (s *Setup) build(more []middleware.Middleware) error {
 		webErr = &meta.Error{Origin: s.Loaded.Settings.Web.Search.Origin, Key: "web.search", Message: webErr.Error()}
 		opt.Web.Search = "" // so that the rest is checked too
 	}
+	memErr := checkMemory(&s.Loaded.Settings, &opt.Memory)
 	suite, err := Suite(opt)
 	lists := lists(s.Loaded.Settings.Tools)
 	_, listErr := toolview.NewFrame(lists)
-	if err := errors.Join(err, webErr, listErr); err != nil {
+	if err := errors.Join(err, webErr, memErr, listErr); err != nil {
 		return err
 	}
 	s.Diagnostics = append(s.Diagnostics, doubts(s.Catalog, suite.Bands())...)

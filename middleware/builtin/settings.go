@@ -38,7 +38,8 @@ func options(l *config.Loaded, agents *subagent.Catalog) Options {
 			RestrictSystem: s.Workspace.RestrictSystem.V,
 			BashAsync:      s.Workspace.BashAsync.V,
 		},
-		Web: web.Options{Search: s.Web.Search.V, AllowPrivate: s.Web.AllowPrivate.V},
+		Web:    web.Options{Search: s.Web.Search.V, AllowPrivate: s.Web.AllowPrivate.V},
+		Memory: memories(l),
 	}
 }
 

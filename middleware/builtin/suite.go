@@ -13,6 +13,7 @@ import (
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
+	"github.com/metaharness/peri/middleware/memory"
 	"github.com/metaharness/peri/middleware/permission"
 	"github.com/metaharness/peri/middleware/ptc"
 	"github.com/metaharness/peri/middleware/todo"
@@ -33,6 +34,7 @@ type Options struct {
 	SubAgent      subagent.Options
 	Workspace     workspace.Options
 	Web           web.Options
+	Memory        memory.Options
 	Ptc           ptc.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
 	// their deferred tools are found like any other.
@@ -43,7 +45,7 @@ type Options struct {
 func Suite(o Options) (*middleware.Suite, error) {
 	gate, err := permission.New(o.Permission)
 	hooks, wrong := hook.New(o.Hook)
-	err = errors.Join(err, wrong, o.Web.Check())
+	err = errors.Join(err, wrong, o.Web.Check(), o.Memory.Check())
 	if err != nil {
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
@@ -71,6 +73,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		// Those who act.
 		workspace.New(o.Workspace), // the project's files and commands: what most sessions use most
 		web.New(o.Web),             // the world outside, behind the project's own files
+		memory.New(o.Memory),       // what earlier sessions left, behind what can be looked up afresh
 
 		// What combines the above: by its own calls, each of which is judged and run like a model's.
 		workflow.New(workflow.Options{Depth: o.SubAgent.Depth, Multitask: o.SubAgent.Multitask}), // agents by a script, within delegation's own limits

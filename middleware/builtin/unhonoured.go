@@ -38,7 +38,6 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 			report(key, at)
 		}
 	}
-	set("memory.provider", s.Memory.Provider.Set, s.Memory.Provider.Origin)
 	set("compact.budget", s.Compact.Budget.Set, s.Compact.Budget.Origin)
 	set("compact.auto", s.Compact.Auto.Set, s.Compact.Auto.Origin)
 	return out
