@@ -58,8 +58,7 @@ type reply struct {
 // answer reads one answer. A word for longer than once that cannot hold is asked for again, and approves nothing.
 func (t *terminal) answer(ctx context.Context, r *session.Request, left int) (reply, error) {
 	for {
-		fmt.Fprint(t.out, t.question(r, left))
-		text, err := t.read(ctx)
+		text, err := t.ask(ctx, t.question(r, left))
 		if err != nil {
 			return reply{}, err
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,48 @@ import (
 
 func request(tool, args string, grants ...string) session.Request {
 	return session.Request{ID: "1", Tool: tool, Owner: "WorkspaceMiddleware", Args: json.RawMessage(args), Grants: grants}
+}
+
+// typing is a terminal's screen whose person types the next line whenever a question stands there.
+type typing struct {
+	bytes.Buffer
+	lines []string
+	in    *io.PipeWriter
+}
+
+func (s *typing) Write(p []byte) (int, error) {
+	if bytes.HasSuffix(p, []byte(": ")) {
+		if len(s.lines) == 0 {
+			s.in.Close()
+		} else {
+			line := s.lines[0]
+			s.lines = s.lines[1:]
+			go s.in.Write([]byte(line))
+		}
+	}
+	return s.Buffer.Write(p)
+}
+
+func typist(text string) *terminal {
+	r, w := io.Pipe()
+	return &terminal{in: r, out: &typing{in: w, lines: slices.Collect(strings.Lines(text))}}
+}
+
+func TestWhatWasTypedBeforeTheQuestionAnswersNothing(t *testing.T) {
+	one := request("Bash", `{"command":"make"}`)
+	got, err := typist("y\n").Approve(t.Context(), []session.Request{one})
+	require.NoError(t, err)
+	require.True(t, got[0].Allow)
+
+	r, w := io.Pipe()
+	term := &terminal{in: r, out: &typing{in: w, lines: []string{"n\n", "n\n"}}}
+	_, err = term.Approve(t.Context(), []session.Request{one})
+	require.NoError(t, err)
+	_, err = w.Write([]byte("y\nall\nalways\n"))
+	require.NoError(t, err)
+	got, err = term.Approve(t.Context(), []session.Request{one})
+	require.NoError(t, err)
+	require.Equal(t, []session.Approval{{}}, got)
 }
 
 func TestAnswersOfThePersonAtTheTerminal(t *testing.T) {
@@ -43,13 +87,13 @@ func TestAnswersOfThePersonAtTheTerminal(t *testing.T) {
 		"always of one alone": {"always\ny\n", []session.Request{one, one}, []session.Approval{{Allow: true, Scope: session.Always}, yes}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			term := &terminal{in: strings.NewReader(c.typed), out: &bytes.Buffer{}}
+			term := typist(c.typed)
 			got, err := term.Approve(t.Context(), c.requests)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 		})
 	}
-	_, err := (&terminal{in: strings.NewReader("y\n"), out: &bytes.Buffer{}}).Approve(t.Context(), []session.Request{one, one})
+	_, err := typist("y\n").Approve(t.Context(), []session.Request{one, one})
 	require.ErrorContains(t, err, "closed before")
 }
 
@@ -67,8 +111,8 @@ func TestARequestShowsWhatWillRun(t *testing.T) {
 		r := request("T", args)
 		require.Contains(t, indented(&r), want)
 	}
-	var out bytes.Buffer
-	term := &terminal{in: strings.NewReader("y\ny\n"), out: &out}
+	term := typist("y\ny\n")
+	out := term.out.(*typing)
 	_, err := term.Approve(t.Context(), []session.Request{request("Bash", `{"command":"make"}`, "Bash(make)"), request("Bash", `{"command":"$x"}`)})
 	require.NoError(t, err)
 	require.Contains(t, out.String(), "[1 of 2]")

@@ -19,7 +19,8 @@ func (p *program) people() people {
 	if !isTerminal(p.in) {
 		return people{}
 	}
-	t := &terminal{in: p.in, out: p.err}
+	in := p.in
+	t := &terminal{in: in, out: p.err, flush: func() { flushInput(in) }}
 	return people{t, t}
 }
 
@@ -33,33 +34,63 @@ func isTerminal(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// terminal puts requests and questions to a person, one at a time. An end of input refuses.
+// terminal puts requests and questions to a person, one at a time. An end of input refuses, and what was typed before a
+// question was shown answers nothing.
 type terminal struct {
-	in   io.Reader
-	out  io.Writer
-	once sync.Once
-	line chan string // closed at the end of input
+	in    io.Reader
+	out   io.Writer
+	flush func() // drops what waits in front of in; nil = nothing can
+
+	once  sync.Once
+	ended chan struct{} // closed at the end of input
+	mu    sync.Mutex
+	asked chan string // takes the next line; nil while nothing is asked
 }
 
-// read returns the next line, or why there is none. What a person types while nothing is asked answers the next request.
-func (t *terminal) read(ctx context.Context) (string, error) {
+// ask shows a question and returns the next line that is typed, or why there is none.
+func (t *terminal) ask(ctx context.Context, question string) (string, error) {
+	if t.flush != nil {
+		t.flush()
+	}
+	line := make(chan string, 1)
+	t.expect(line)
+	defer t.expect(nil)
 	t.once.Do(func() {
-		t.line = make(chan string)
-		go func() {
-			defer close(t.line)
-			for s := bufio.NewScanner(t.in); s.Scan(); {
-				t.line <- s.Text()
-			}
-		}()
+		t.ended = make(chan struct{})
+		go t.listen()
 	})
+	fmt.Fprint(t.out, question)
 	select {
-	case s, ok := <-t.line:
-		if !ok {
+	case s := <-line:
+		return strings.TrimSpace(s), nil
+	case <-t.ended:
+		select { // the last line and the end may have come together
+		case s := <-line:
+			return strings.TrimSpace(s), nil
+		default:
 			return "", io.EOF
 		}
-		return strings.TrimSpace(s), nil
 	case <-ctx.Done():
 		return "", ctx.Err()
+	}
+}
+
+func (t *terminal) expect(line chan string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = line
+}
+
+// listen hands every line to the question that waits for one, and drops what nobody asked for.
+func (t *terminal) listen() {
+	defer close(t.ended)
+	for s := bufio.NewScanner(t.in); s.Scan(); {
+		t.mu.Lock()
+		if t.asked != nil {
+			t.asked <- s.Text()
+			t.asked = nil
+		}
+		t.mu.Unlock()
 	}
 }
 
@@ -75,8 +106,7 @@ func (t *terminal) Ask(ctx context.Context, q toolview.Question) (toolview.Answe
 			}
 			fmt.Fprintln(t.out, printable(line))
 		}
-		fmt.Fprint(t.out, "A number, your own words, or nothing to decline: ")
-		answer, err := t.read(ctx)
+		answer, err := t.ask(ctx, "A number, your own words, or nothing to decline: ")
 		if err != nil {
 			return a, unanswered(err)
 		}
