@@ -39,6 +39,7 @@ var rules = []rule{
 	{"prompt/message", nil, nil, "what crosses to models and stores is plain data"},
 	{"prompt", slices.Concat(below["meta"], below["message"]), nil, "prompt assembly knows segments, and nobody who owns them"},
 	{"toolview/schema", nil, []string{"github.com/google/jsonschema-go/"}, "arguments are checked without knowing tools"},
+	{"toolview/address", nil, []string{"golang.org/x/net/"}, "addresses are judged the same by all who dial, and a middleware imports no other"},
 	{"toolview/program", nil, []string{"go.starlark.net/"}, "programs run without knowing tools"},
 	{"toolview", slices.Concat([]string{"toolview/schema"}, below["meta"], below["message"]), nil, "a view resolves names and knows no middleware"},
 	{"config", slices.Concat(below["meta"], []string{"toolview"}), []string{"*"}, "settings know keys and selectors, and no middleware"},

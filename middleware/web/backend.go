@@ -6,6 +6,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/metaharness/peri/toolview/address"
 )
 
 // spelt is how web.search is written.
@@ -35,7 +37,7 @@ func choose(spec string) (choice, error) {
 	kind, rest, _ := strings.Cut(spec, ":")
 	switch kind {
 	case "searxng":
-		u, err := address(rest)
+		u, err := address.Parse(rest)
 		if err != nil {
 			return choice{}, fmt.Errorf("web: web.search: %w; %s", err, spelt)
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/metaharness/peri/toolview/address"
 )
 
 const (
@@ -33,7 +35,7 @@ func newBrave(base, key string) (*brave, error) {
 	if base == "" {
 		base = braveHost
 	}
-	u, err := address(base)
+	u, err := address.Parse(base)
 	if err != nil {
 		return nil, fmt.Errorf("web: Brave's address: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
+	"github.com/metaharness/peri/toolview/address"
 )
 
 // maxOutput is what a model is shown of one page: headOutput of its beginning, the rest of its end.
@@ -27,7 +28,7 @@ type fetchArgs struct {
 }
 
 func fetch(ctx context.Context, w *web, c *toolview.Call, in fetchArgs) (*message.Result, error) {
-	u, err := address(in.URL)
+	u, err := address.Parse(in.URL)
 	if err != nil {
 		return message.Fail(fmt.Sprintf("Nothing was fetched: %v.", err)), nil
 	}
@@ -116,7 +117,7 @@ func read(ctx context.Context, r *reply) (document, error) {
 	}
 	d := document{mime: kind}
 	if !textual(kind) {
-		return d, refuse("%s is not a kind of content that can be read here", kind)
+		return d, address.Refuse("%s is not a kind of content that can be read here", kind)
 	}
 	text, err := decode(r.body, r.mime, r.more)
 	if err != nil {
@@ -156,7 +157,7 @@ func decode(body []byte, contentType string, more bool) (string, error) {
 		body = decoded
 	}
 	if bytes.IndexByte(body, 0) >= 0 {
-		return "", refuse("it calls itself text and is binary")
+		return "", address.Refuse("it calls itself text and is binary")
 	}
 	return strings.ToValidUTF8(string(body), "\ufffd"), nil
 }

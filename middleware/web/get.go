@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/metaharness/peri/toolview/address"
 )
 
 const (
@@ -41,7 +43,7 @@ func newGetter(guard func(netip.AddrPort) error) *getter {
 		dialer.Control = func(_, to string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(to)
 			if err != nil {
-				return refuse("the address %s cannot be judged", to)
+				return address.Refuse("the address %s cannot be judged", to)
 			}
 			return guard(at)
 		}
@@ -89,7 +91,7 @@ func (g *getter) fetch(ctx context.Context, u *url.URL, accept string) (*reply, 
 		}
 		u = next
 	}
-	return nil, refuse("it redirects more than %d times", maxHops)
+	return nil, address.Refuse("it redirects more than %d times", maxHops)
 }
 
 func (g *getter) once(ctx context.Context, u *url.URL, accept string) (r *reply, next *url.URL, err error) {
@@ -111,13 +113,13 @@ func (g *getter) once(ctx context.Context, u *url.URL, accept string) (r *reply,
 	if to := res.Header.Get("Location"); to != "" && res.StatusCode >= 300 && res.StatusCode < 400 {
 		next, err := u.Parse(to)
 		if err != nil {
-			return nil, nil, refuse("it redirects to an address that cannot be read")
+			return nil, nil, address.Refuse("it redirects to an address that cannot be read")
 		}
-		if next, err = address(next.String()); err == nil {
+		if next, err = address.Parse(next.String()); err == nil {
 			err = g.check(next)
 		}
 		if err != nil {
-			return nil, nil, refuse("it redirects to where it may not: %v", err)
+			return nil, nil, address.Refuse("it redirects to where it may not: %v", err)
 		}
 		return nil, next, nil
 	}
@@ -138,7 +140,7 @@ func (g *getter) check(u *url.URL) error {
 	if port == "" {
 		port = u.Scheme
 	}
-	if at, ok := literal(u.Hostname(), port); ok && g.guard != nil {
+	if at, ok := address.Literal(u.Hostname(), port); ok && g.guard != nil {
 		return g.guard(at)
 	}
 	return nil
@@ -146,13 +148,13 @@ func (g *getter) check(u *url.URL) error {
 
 // why says in words what kept a request from succeeding.
 func (g *getter) why(err error) string {
-	var no refused
+	var no address.Refused
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
 	var e *url.Error
 	switch {
 	case errors.As(err, &no):
-		return no.why
+		return no.Why
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("it took longer than %s", g.time)
 	case errors.As(err, &dns):

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/metaharness/peri/toolview/address"
 )
 
 func serve(t *testing.T, h http.HandlerFunc) *url.URL {
@@ -28,7 +30,7 @@ func serve(t *testing.T, h http.HandlerFunc) *url.URL {
 func only(u *url.URL) func(netip.AddrPort) error {
 	return func(to netip.AddrPort) error {
 		if to.String() != u.Host {
-			return refuse("%s is not of the public net", to)
+			return address.Refuse("%s is not of the public net", to)
 		}
 		return nil
 	}
@@ -80,7 +82,7 @@ func TestDialIsJudgedAfterTheNameWasResolved(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "here", string(r.body))
 
-	g := newGetter(public)
+	g := newGetter(address.Public)
 	_, err = g.fetch(context.Background(), &named, accepted)
 	require.Error(t, err)
 	require.Contains(t, g.why(err), "is not an address of the public net, and web.allow_private is false")
@@ -91,9 +93,9 @@ func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
 	proxy := serve(t, func(http.ResponseWriter, *http.Request) { proxied = true })
 	t.Setenv("HTTP_PROXY", proxy.String())
 	t.Setenv("http_proxy", proxy.String())
-	g := newGetter(public)
+	g := newGetter(address.Public)
 	require.Nil(t, g.client.Transport.(*http.Transport).Proxy)
-	u, err := address("http://10.0.0.1/")
+	u, err := address.Parse("http://10.0.0.1/")
 	require.NoError(t, err)
 	_, err = g.fetch(context.Background(), u, accepted)
 	require.Error(t, err)

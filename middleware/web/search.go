@@ -10,6 +10,7 @@ import (
 
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
+	"github.com/metaharness/peri/toolview/address"
 )
 
 // Searcher is a search engine. It is used by any number of calls at a time.
@@ -93,12 +94,12 @@ func domain(text string) (string, error) {
 	if strings.Contains(text, "://") {
 		u, err := url.Parse(text)
 		if err != nil {
-			return "", refuse("%q is no host", text)
+			return "", address.Refuse("%q is no host", text)
 		}
 		text = u.Hostname()
 	}
 	text, _, _ = strings.Cut(text, "/")
-	return canonicalHost(text)
+	return address.Host(text)
 }
 
 // list shows the hits that meet the query: an engine's own notion of a domain is not relied on.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/toolview"
+	"github.com/metaharness/peri/toolview/address"
 )
 
 // Name is the meta key.
@@ -100,7 +101,7 @@ func open(env middleware.Env, given Options) (*web, error) {
 			return nil, fmt.Errorf("web: stored policy: %w", err)
 		}
 	}
-	guard := public
+	guard := address.Public
 	if o.AllowPrivate {
 		guard = nil
 	}
@@ -143,7 +144,7 @@ func fetchTool() toolview.Tool {
 			if err := json.Unmarshal(args, &in); err != nil {
 				return nil, err
 			}
-			u, err := address(in.URL)
+			u, err := address.Parse(in.URL)
 			if err != nil {
 				return nil, err
 			}

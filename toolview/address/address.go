@@ -1,4 +1,6 @@
-package web
+// Package address reads web addresses as they are judged by rules and dialled, which has to be one and the same, and tells
+// the public net from what is private. More than one capability reaches out by addresses that others wrote.
+package address
 
 import (
 	"errors"
@@ -11,16 +13,17 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// refused is an address that must not be reached, in words that a model can use.
-type refused struct{ why string }
+// Refused is an address that must not be reached, in words that a model can use.
+type Refused struct{ Why string }
 
-func (r refused) Error() string { return r.why }
+func (r Refused) Error() string { return r.Why }
 
-func refuse(format string, args ...any) error { return refused{fmt.Sprintf(format, args...)} }
+// Refuse makes a Refused.
+func Refuse(format string, args ...any) error { return Refused{fmt.Sprintf(format, args...)} }
 
-// address reads an address as this package will really request it, so that what rules judge and what is dialled are one
-// and the same: the host in lower-case ASCII, without a final dot.
-func address(text string) (*url.URL, error) {
+// Parse reads an http or https address as it is really requested: the host in lower-case ASCII, without a final dot, no
+// user, no fragment. Its errors are Refused.
+func Parse(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	if err != nil {
@@ -28,15 +31,15 @@ func address(text string) (*url.URL, error) {
 		if errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, refuse("the address cannot be read (%v): send a full one, such as https://example.org/page", err)
+		return nil, Refuse("the address cannot be read (%v): send a full one, such as https://example.org/page", err)
 	}
 	if u.Scheme = strings.ToLower(u.Scheme); u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" {
-		return nil, refuse("only http:// and https:// addresses are fetched: send a full one, such as https://example.org/page")
+		return nil, Refuse("only http:// and https:// addresses are fetched: send a full one, such as https://example.org/page")
 	}
 	if u.User != nil {
-		return nil, refuse("the address carries a user name or a password: leave it out")
+		return nil, Refuse("the address carries a user name or a password: leave it out")
 	}
-	host, err := canonicalHost(u.Hostname())
+	host, err := Host(u.Hostname())
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +55,15 @@ func address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// canonicalHost is the one spelling of a host that is judged and dialled.
-func canonicalHost(host string) (string, error) {
+// Host is the one spelling of a host that is judged and dialled.
+func Host(host string) (string, error) {
 	if host == "" {
-		return "", refuse("the address names no host: send a full one, such as https://example.org/page")
+		return "", Refuse("the address names no host: send a full one, such as https://example.org/page")
 	}
 	if strings.Contains(host, ":") {
 		ip, err := netip.ParseAddr(host)
 		if err != nil || ip.Zone() != "" {
-			return "", refuse("%q is no address of a host", host)
+			return "", Refuse("%q is no address of a host", host)
 		}
 		return ip.Unmap().String(), nil
 	}
@@ -68,19 +71,19 @@ func canonicalHost(host string) (string, error) {
 	if err != nil {
 		// Names with "_" are in use although the standard knows none; everything else that IDNA refuses is refused.
 		if strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
-			return "", refuse("%q is no name of a host", host)
+			return "", Refuse("%q is no name of a host", host)
 		}
 		ascii = strings.ToLower(host)
 	}
 	ascii = strings.TrimSuffix(ascii, ".")
 	if ascii == "" || strings.Contains(ascii, "..") {
-		return "", refuse("%q is no name of a host", host)
+		return "", Refuse("%q is no name of a host", host)
 	}
 	// What ends in a number is an IPv4 address to browsers and to some resolvers: 127.1, 0x7f000001, 017700000001.
 	last := ascii[strings.LastIndexByte(ascii, '.')+1:]
 	if numeric(last) {
 		if _, err := netip.ParseAddr(ascii); err != nil {
-			return "", refuse("%q looks like an address and is none: write four numbers, such as 192.0.2.1", host)
+			return "", Refuse("%q looks like an address and is none: write four numbers, such as 192.0.2.1", host)
 		}
 	}
 	return ascii, nil
@@ -109,9 +112,9 @@ func special() []netip.Prefix {
 	return out
 }
 
-// public lets a dial through that goes to the public net. It is asked with the resolved address of every connection, so
+// Public lets a dial through that goes to the public net. It is asked with the resolved address of every connection, so
 // a name that resolves anew between a check and a dial gains nothing.
-func public(to netip.AddrPort) error {
+func Public(to netip.AddrPort) error {
 	ip := to.Addr().WithZone("").Unmap()
 	if nat64 := netip.MustParsePrefix("64:ff9b::/96"); nat64.Contains(ip) {
 		b := ip.As16()
@@ -122,13 +125,13 @@ func public(to netip.AddrPort) error {
 		ok = ok && !p.Contains(ip)
 	}
 	if !ok {
-		return refuse("%s is not an address of the public net, and web.allow_private is false", ip)
+		return Refuse("%s is not an address of the public net, and web.allow_private is false", ip)
 	}
 	return nil
 }
 
-// literal is the address that a host is, when it is one.
-func literal(host, port string) (netip.AddrPort, bool) {
+// Literal is the address that a host is, when it is one.
+func Literal(host, port string) (netip.AddrPort, bool) {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		return netip.AddrPort{}, false

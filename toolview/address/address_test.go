@@ -1,4 +1,4 @@
-package web
+package address
 
 import (
 	"net/netip"
@@ -24,7 +24,7 @@ func TestAddressHasOneSpelling(t *testing.T) {
 		"underscore":        {"http://my_host.example/", "http://my_host.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u, err := address(tc.in)
+			u, err := Parse(tc.in)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, u.String())
 		})
@@ -53,7 +53,7 @@ func TestAddressThatIsNoneIsRefused(t *testing.T) {
 		"bad port":      {"http://example.org:http/", "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := address(tc.in)
+			_, err := Parse(tc.in)
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
@@ -61,7 +61,7 @@ func TestAddressThatIsNoneIsRefused(t *testing.T) {
 
 func TestOnlyThePublicNetIsDialled(t *testing.T) {
 	for _, ip := range []string{"1.1.1.1", "8.8.8.8", "172.15.255.255", "172.32.0.1", "100.63.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"} {
-		require.NoError(t, public(netip.AddrPortFrom(netip.MustParseAddr(ip), 443)), ip)
+		require.NoError(t, Public(netip.AddrPortFrom(netip.MustParseAddr(ip), 443)), ip)
 	}
 	for _, ip := range []string{
 		"0.0.0.0", "0.1.2.3", "10.1.2.3", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.9.9.9", "169.254.169.254",
@@ -70,7 +70,7 @@ func TestOnlyThePublicNetIsDialled(t *testing.T) {
 		"fc00::1", "fd00:ec2::254", "ff02::1", "fec0::1", "2002:7f00:1::", "2001:0:1::1", "2001:db8::1", "64:ff9b::7f00:1", "64:ff9b:1::1",
 		"3fff::1", "100::1",
 	} {
-		require.Error(t, public(netip.AddrPortFrom(netip.MustParseAddr(ip), 80)), ip)
+		require.Error(t, Public(netip.AddrPortFrom(netip.MustParseAddr(ip), 80)), ip)
 	}
 }
 
@@ -79,16 +79,16 @@ func FuzzAddress(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		u, err := address(text)
+		u, err := Parse(text)
 		if err != nil {
 			return
 		}
 		require.Nil(t, u.User)
 		require.NotEmpty(t, u.Hostname())
-		again, err := address(u.String())
+		again, err := Parse(u.String())
 		require.NoError(t, err)
 		require.Equal(t, u.Hostname(), again.Hostname(), "a host that was judged reads the same when it is dialled")
-		if at, ok := literal(u.Hostname(), "80"); ok {
+		if at, ok := Literal(u.Hostname(), "80"); ok {
 			require.False(t, at.Addr().Is4In6())
 		}
 	})
