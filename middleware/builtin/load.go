@@ -76,6 +76,8 @@ func (s *Setup) agents(o config.Options) error {
 func (s *Setup) build(more []middleware.Middleware) error {
 	opt := options(s.Loaded, s.Catalog)
 	opt.More = more
+	var apiErr error
+	opt.OpenAPI, apiErr = apis(&s.Loaded.Settings)
 	webErr := opt.Web.Check()
 	if webErr != nil {
 		webErr = &meta.Error{Origin: s.Loaded.Settings.Web.Search.Origin, Key: "web.search", Message: webErr.Error()}
@@ -85,7 +87,7 @@ func (s *Setup) build(more []middleware.Middleware) error {
 	suite, err := Suite(opt)
 	lists := lists(s.Loaded.Settings.Tools)
 	_, listErr := toolview.NewFrame(lists)
-	if err := errors.Join(err, webErr, memErr, listErr); err != nil {
+	if err := errors.Join(err, webErr, memErr, apiErr, listErr); err != nil {
 		return err
 	}
 	s.Diagnostics = append(s.Diagnostics, doubts(s.Catalog, suite.Bands())...)

@@ -14,6 +14,7 @@ import (
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
 	"github.com/metaharness/peri/middleware/memory"
+	"github.com/metaharness/peri/middleware/openapi"
 	"github.com/metaharness/peri/middleware/permission"
 	"github.com/metaharness/peri/middleware/ptc"
 	"github.com/metaharness/peri/middleware/todo"
@@ -35,6 +36,7 @@ type Options struct {
 	Workspace     workspace.Options
 	Web           web.Options
 	Memory        memory.Options
+	OpenAPI       openapi.Options
 	Ptc           ptc.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
 	// their deferred tools are found like any other.
@@ -45,7 +47,8 @@ type Options struct {
 func Suite(o Options) (*middleware.Suite, error) {
 	gate, err := permission.New(o.Permission)
 	hooks, wrong := hook.New(o.Hook)
-	err = errors.Join(err, wrong, o.Web.Check(), o.Memory.Check())
+	api, bad := openapi.New(o.OpenAPI)
+	err = errors.Join(err, wrong, o.Web.Check(), o.Memory.Check(), bad)
 	if err != nil {
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
@@ -74,6 +77,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		workspace.New(o.Workspace), // the project's files and commands: what most sessions use most
 		web.New(o.Web),             // the world outside, behind the project's own files
 		memory.New(o.Memory),       // what earlier sessions left, behind what can be looked up afresh
+		api,                        // what the user's own services offer, behind what everybody has
 
 		// What combines the above: by its own calls, each of which is judged and run like a model's.
 		workflow.New(workflow.Options{Depth: o.SubAgent.Depth, Multitask: o.SubAgent.Multitask}), // agents by a script, within delegation's own limits

@@ -27,9 +27,6 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 	for _, m := range s.MCP {
 		report("mcp.servers."+m.Name, m.Origin)
 	}
-	for _, o := range s.OpenAPI {
-		report("openapi.sources."+o.Name, o.Origin)
-	}
 	for _, l := range s.LSP {
 		report("lsp.servers."+l.Name, l.Origin)
 	}
