@@ -144,7 +144,6 @@ agents: {explore: {memory: user}}
 `})
 	home := write(t, map[string]string{"settings.yaml": `
 mcp: {servers: {a: {command: a}}}
-openapi: {sources: {b: {document: b.yaml}}}
 lsp: {servers: {go: {command: gopls}}}
 `})
 	s := load(t, root, home)
@@ -155,7 +154,7 @@ lsp: {servers: {go: {command: gopls}}}
 		keys = append(keys, d.Key)
 	}
 	require.ElementsMatch(t, []string{
-		"skills.mounts", "skills.allow", "skills.deny", "mcp.servers.a", "openapi.sources.b", "lsp.servers.go",
+		"skills.mounts", "skills.allow", "skills.deny", "mcp.servers.a", "lsp.servers.go",
 		"compact.budget", "compact.auto", "agents.explore.memory",
 	}, keys)
 }

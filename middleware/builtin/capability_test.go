@@ -30,7 +30,7 @@ func declared(d toolview.Decl, unsupported string) toolview.Tool {
 		})
 }
 
-// standIns declare tools as the owners that are yet to come will. lack is why they do not work.
+// standIns declare tools as owners do whose tools depend on what is set up. lack is why they do not work.
 func standIns(lack string) []middleware.Middleware {
 	own := func(name string, decls ...toolview.Decl) middleware.Middleware {
 		var list []toolview.Tool
@@ -46,6 +46,24 @@ func standIns(lack string) []middleware.Middleware {
 		own("OpenAPIMiddleware", toolview.Decl{Name: "api__pets__get", Family: "openapi", Groups: []string{"restapi"}, Private: true, Server: "pets", Leaf: "get"}),
 		own("LspMiddleware", toolview.Decl{Name: "LSP", Family: "lsp"}),
 	}
+}
+
+// withStandIns is the built-in suite with stand-ins in the places of owners that they stand for, or before the tool search.
+func withStandIns(t *testing.T, o builtin.Options, lack string) *middleware.Suite {
+	t.Helper()
+	suite, err := builtin.Suite(o)
+	require.NoError(t, err)
+	list := slices.Clone(suite.All())
+	for _, m := range standIns(lack) {
+		if i := slices.IndexFunc(list, func(x middleware.Middleware) bool { return x.Name == m.Name }); i >= 0 {
+			list[i] = m
+			continue
+		}
+		list = slices.Insert(list, len(list)-1, m)
+	}
+	suite, err = middleware.NewSuite(list...)
+	require.NoError(t, err)
+	return suite
 }
 
 // selected are the tools that a selector allows, or denies, of everything that is declared, with their owners.
@@ -74,9 +92,7 @@ func selected(t *testing.T, bands []toolview.Band, text string, deny bool) (name
 }
 
 func bands(t *testing.T) []toolview.Band {
-	suite, err := builtin.Suite(builtin.Options{More: standIns("")})
-	require.NoError(t, err)
-	return suite.Bands()
+	return withStandIns(t, builtin.Options{}, "").Bands()
 }
 
 // What each name selects is printed from the tools' own declarations, and compared with what the reference says.
@@ -268,14 +284,12 @@ func standing(t *testing.T, lack, settings string) *session.Session {
 
 func (s *site) standing(sc *script.Script, lack string) *session.Session {
 	setup := load(s.t, s.root, s.home)
-	opt := builtin.Options{More: standIns(lack), SubAgent: subagent.Options{Catalog: setup.Catalog}}
+	opt := builtin.Options{SubAgent: subagent.Options{Catalog: setup.Catalog}}
 	if lack == "" {
 		opt.Memory = memory.Options{Provider: memory.Files, Home: s.home}
 	}
-	suite, err := builtin.Suite(opt)
-	require.NoError(s.t, err)
 	o := s.options(sc, "")
-	o.Suite = suite
+	o.Suite = withStandIns(s.t, opt, lack)
 	out, err := session.New(s.t.Context(), o)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, out.Close(context.Background())) })

@@ -291,7 +291,9 @@ func (s *source) complete(t toolview.Tool, p *plan, name, id, unsupported string
 		}
 	})
 	through := s.client(p.base)
-	t.Run = func(ctx context.Context, c *toolview.Call) (*message.Result, error) { return s.call(ctx, c, p, through) }
+	t.Run = func(ctx context.Context, c *toolview.Call) (*message.Result, error) {
+		return s.call(ctx, c, p, through)
+	}
 	set, err := toolview.NewSet(t)
 	if err != nil {
 		return t, err

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
 )
 
 // searxng asks a SearXNG server through its JSON format. The server is named in settings, so it may stand in a private
