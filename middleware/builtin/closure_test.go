@@ -20,9 +20,11 @@ web: {search: "searxng:https://search.example"}
 memory: {provider: files}
 `,
 		".peri/workflows/sweep.star": "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
+		"tide.yaml":                  "openapi: 3.1.0\ninfo: {title: Tide, version: '1'}\nservers: [{url: 'https://tide.example'}]\npaths: {/height: {get: {operationId: height}}}\n",
 		".peri/agents/reviewer.md":   "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",
 	})
 	home := write(t, map[string]string{"settings.yaml": `
+openapi: {sources: {tide: {document: tide.yaml}}}
 hooks:
   PreToolUse: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]
   PermissionRequest: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]

@@ -17,6 +17,8 @@ import (
 type session struct {
 	opt     Options
 	root    string
+	store   middleware.Store // nil: nothing is kept
+	resumed bool
 	notice  func(string)
 	sources []*source
 	live    toolview.Live
@@ -28,11 +30,12 @@ type session struct {
 	ctx    context.Context // of everything that runs; ended by close
 	wg     sync.WaitGroup
 	mu     sync.Mutex // of what sources have become, and of publishing
+	begun  bool       // under mu: the first turn is near
 	finish sync.Once
 }
 
 func open(ctx context.Context, env middleware.Env, o Options) (*middleware.Instance, error) {
-	s := &session{opt: o, root: env.Project.Root, notice: env.Notice, open: newClient(nil)}
+	s := &session{opt: o, root: env.Project.Root, notice: env.Notice, open: newClient(nil), store: env.Store, resumed: env.Resumed}
 	if s.notice == nil {
 		s.notice = func(string) {}
 	}
@@ -56,6 +59,7 @@ func open(ctx context.Context, env middleware.Env, o Options) (*middleware.Insta
 	}
 	return &middleware.Instance{
 		State: s, Deferred: &s.live, Unsupported: s.unsupported(), Facts: s.facts, Close: s.close,
+		Hooks: middleware.Hooks{Start: s.begin},
 	}, nil
 }
 

@@ -28,7 +28,8 @@ type source struct {
 	gate gate
 	auth credentials // set before the first tool is published
 
-	state state // under session.mu
+	state  state  // under session.mu
+	unkept []byte // under session.mu: the document, until it is stored
 }
 
 // state is what has become of a source.
@@ -68,13 +69,17 @@ func (s *source) read(ctx context.Context) {
 
 // document reads and parses. from is the address that relative servers belong to, nil for a file.
 func (s *source) document(ctx context.Context) (*document, *url.URL, error) {
-	var data []byte
-	var from *url.URL
-	var err error
-	if isAddress(s.Document) {
-		data, from, err = s.fetch(ctx)
-	} else {
-		data, err = s.file()
+	from, err := s.from()
+	if err != nil {
+		return nil, nil, err
+	}
+	data, kept := s.kept(ctx)
+	if !kept {
+		if from != nil {
+			data, err = s.fetch(ctx, from)
+		} else {
+			data, err = s.file()
+		}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -88,7 +93,18 @@ func (s *source) document(ctx context.Context) (*document, *url.URL, error) {
 		}
 		return nil, nil, fmt.Errorf("%s: %s", s.place(line), brief(err))
 	}
+	if !kept {
+		s.keep(ctx, data)
+	}
 	return doc, from, nil
+}
+
+// from is the document's address, nil for a file.
+func (s *source) from() (*url.URL, error) {
+	if !isAddress(s.Document) {
+		return nil, nil
+	}
+	return address.Parse(s.Document)
 }
 
 // place names a line of the document.
@@ -132,16 +148,12 @@ func (s *source) file() ([]byte, error) {
 
 // fetch gets the document. Its address stands in settings, so that it may be a private one; credentials go along where
 // settings say that they belong to the same server.
-func (s *source) fetch(ctx context.Context) ([]byte, *url.URL, error) {
-	u, err := address.Parse(s.Document)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *source) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxRead)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the document's address cannot be used: %w", err)
+		return nil, fmt.Errorf("the document's address cannot be used: %w", err)
 	}
 	req.Header.Set("Accept", "application/json, application/yaml, text/yaml, */*;q=0.5")
 	req.Header.Set("User-Agent", "peri")
@@ -153,15 +165,15 @@ func (s *source) fetch(ctx context.Context) ([]byte, *url.URL, error) {
 	r, err := s.all.open.do(req, maxDocument)
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("%s: the document was not fetched: %s", u.Host, why(err, maxRead))
+		return nil, fmt.Errorf("%s: the document was not fetched: %s", u.Host, why(err, maxRead))
 	case r.elsewhere != nil:
-		return nil, nil, fmt.Errorf("%s: the document has moved to %s: write that address", u.Host, r.elsewhere)
+		return nil, fmt.Errorf("%s: the document has moved to %s: write that address", u.Host, r.elsewhere)
 	case r.code != http.StatusOK:
-		return nil, nil, fmt.Errorf("%s: the server answered %s", u.Host, r.status)
+		return nil, fmt.Errorf("%s: the server answered %s", u.Host, r.status)
 	case r.more:
-		return nil, nil, fmt.Errorf("%s: the document is larger than %d MiB", u.Host, maxDocument>>20)
+		return nil, fmt.Errorf("%s: the document is larger than %d MiB", u.Host, maxDocument>>20)
 	}
-	return r.body, u, nil
+	return r.body, nil
 }
 
 // build makes the tools. An operation that cannot be one is told of and left out.
