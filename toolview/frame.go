@@ -120,6 +120,20 @@ func (f *Frame) narrows(owner string, d *Decl, finder bool) (Gate, Selector) {
 	return "", Selector{}
 }
 
+// Refusal is why the lists would keep a call from being made, "" = they let it pass. It is for lists that bind for a
+// while, when taking tools out of the view would cost more than refusing their calls.
+func (f *Frame) Refusal(c *Call) string {
+	if gate, at := f.judge(c.Owner(), &c.entry.Tool.Decl, c.entry.Tool.Finder); gate == GateListed {
+		return at.Text
+	} else if gate != "" {
+		return "denied by `" + at.Text + "`"
+	}
+	if no := f.refuses(newTouch(c, c.view.policy.Place)); no != nil {
+		return no.why + ", by `" + no.by.Text + "`"
+	}
+	return ""
+}
+
 // allowAt is where an allow list stands.
 func (f *Frame) allowAt(i int) meta.Origin {
 	switch {

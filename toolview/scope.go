@@ -4,6 +4,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -141,7 +142,12 @@ func (s *scope) matches(sub Subject, at Place) bool {
 		}
 		return ok && s.path.match(path)
 	}
-	name := strings.ToLower(sub.Value)
+	return s.naming(sub.Value) || slices.ContainsFunc(sub.Same, s.naming)
+}
+
+// naming reports whether the scope is about what has that name.
+func (s *scope) naming(name string) bool {
+	name = strings.ToLower(name)
 	for _, p := range s.names {
 		if p.match(name) {
 			return true

@@ -68,8 +68,14 @@ type Extra struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// ExtraHooks is a JSON list of hooks, each an object with the event that it is for.
-const ExtraHooks = "hooks"
+const (
+	// ExtraHooks is a JSON list of hooks, each an object with the event that it is for.
+	ExtraHooks = "hooks"
+	// ExtraSkills is a JSON list of skills for the catalog, as whoever has that writes them.
+	ExtraSkills = "skills"
+	// ExtraPreload is a JSON list of names of skills that an agent is to have before it begins.
+	ExtraPreload = "preload"
+)
 
 // Worktree is the isolation of a child that works in a git worktree of its own.
 const Worktree = "worktree"

@@ -45,6 +45,8 @@ type Subject struct {
 	Kind SubjectKind `json:"kind"`
 	// Value is a command line, an absolute path, a host or a name, by Kind.
 	Value string `json:"value"`
+	// Same are further names of the very same thing: what is about one of them is about the subject.
+	Same []string `json:"same,omitempty"`
 	// Edit says that the call changes it, ReadOnly that it is known to only read. Both false: neither is known.
 	Edit     bool `json:"edit,omitempty"`
 	ReadOnly bool `json:"readonly,omitempty"`
