@@ -153,6 +153,9 @@ type Step struct {
 // Input is a user's prompt.
 type Input struct {
 	Parts []message.Part `json:"parts"`
+	// Call runs a tool for the prompt as if the model had called it: resolved by the view that holds now, judged, asked
+	// about and run. It is called on the hook's own goroutine.
+	Call func(toolview.Inner) *message.Result `json:"-"`
 }
 
 // Text is the concatenation of the input's text.

@@ -25,7 +25,7 @@ func (rt *local) Input(in Input) (Input, error) {
 		return in, err
 	}
 	if in.Answer == nil {
-		m := middleware.Input{Parts: slices.Clone(in.Parts)}
+		m := middleware.Input{Parts: slices.Clone(in.Parts), Call: rt.early}
 		if err := s.chain.Input(rt.ctx, &m); err != nil {
 			return in, refused(err)
 		}
@@ -39,6 +39,18 @@ func (rt *local) Input(in Input) (Input, error) {
 		rt.Emit(message.Event{Kind: message.Reply, Message: in.Answer})
 	}
 	return in, nil
+}
+
+// early runs one call for a prompt hook, before the first step. It is no part of the transcript.
+func (rt *local) early(in toolview.Inner) *message.Result {
+	s := rt.s
+	view, _, _ := s.snapshot()
+	rt.step = middleware.Step{Session: s.id, Agent: s.agent.Name, View: view}
+	by := &Ready{Use: &message.Use{ID: "prompt"}}
+	ready := make([]Ready, 1)
+	rt.Judge(nil, by, []*message.Use{{ID: rt.NewID(), Name: in.Name, Args: in.Args}}, ready)
+	decide(rt, ready)
+	return outcome(rt, &Step{}, &ready[0])
 }
 
 // route runs the slash command that a prompt begins with. A name that no live, active owner has is answered alike,
