@@ -53,7 +53,7 @@ type Definition struct {
 	MaxTurns int `json:"max_turns,omitempty"`
 	// Isolation is where it works: "" = where its parent does, toolview.Worktree = in a git worktree of its own.
 	Isolation string `json:"isolation,omitempty"`
-	// Extras are what it brings for itself and those below it: its hooks.
+	// Extras are what it brings for itself and those below it: its hooks, and which skills it wants before it begins.
 	Extras []toolview.Extra `json:"extras,omitempty"`
 	// Body is its system text.
 	Body string `json:"body"`

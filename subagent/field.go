@@ -100,7 +100,7 @@ func (r *reader) field(key, value *yaml.Node) {
 	case name == "skills" && value.Kind == yaml.MappingNode:
 		r.kind(toolview.Skilled, key, value)
 	case name == "skills":
-		r.note(key, "", "skills: preloading is not honoured here and has no effect")
+		r.preload(key, value)
 	case name == "mcp" && value.Kind == yaml.MappingNode:
 		r.kind(toolview.Served, key, value)
 	case name == "mcp":

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -77,6 +78,16 @@ func kindText(kind toolview.Kind, text string) string {
 		return "mcp:" + text
 	}
 	return text
+}
+
+// preload reads the skills that the agent wants before it begins.
+func (r *reader) preload(key, value *yaml.Node) {
+	raw, err := json.Marshal(r.list(key, value))
+	if err != nil {
+		r.refuse(value, "write plain texts", "%s: %v", key.Value, err)
+		return
+	}
+	r.def.bring(toolview.Extra{Kind: toolview.ExtraPreload, Value: raw})
 }
 
 // servers reads mcpServers. A name reuses the session's connection, so that nothing is to be done for it.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/metaharness/peri/meta"
+	"github.com/metaharness/peri/toolview"
 )
 
 // write puts files under a new folder, by path.
@@ -254,12 +255,13 @@ func TestMarkdownWithoutFrontMatterIsNoAgent(t *testing.T) {
 func TestFieldsThatDoNothingAreReported(t *testing.T) {
 	d, diags := loaded(t, ".claude/agents/rev.md", file("color: red", "skills: [a]", "memory: user", "mcpServers: [x, {y: {command: z}}]", "hooks: {Stop: [{hooks: [{command: x}]}]}", "modle: fast"))
 	require.NotNil(t, d)
-	require.Len(t, diags, 6)
+	require.JSONEq(t, `["a"]`, string(d.Extra(toolview.ExtraPreload)), "skills are preloaded")
+	require.Len(t, diags, 5)
 	for _, x := range diags {
 		require.Equal(t, meta.SeverityWarning, x.Severity)
 		require.Positive(t, x.Origin.Line)
 	}
-	require.Contains(t, diags[5].Suggestion, "model")
+	require.Contains(t, diags[4].Suggestion, "model")
 	d, diags = loaded(t, ".peri/agents/rev.md", "---\nname: rev\n---\nx\n")
 	require.NotNil(t, d)
 	require.Equal(t, "agent_undescribed", diags[0].Code)
