@@ -137,7 +137,6 @@ subagents: {depth: 0, multitask: 2}
 
 func TestNoSettingIsSilentlyInert(t *testing.T) {
 	root := write(t, map[string]string{".peri/settings.yaml": `
-skills: {mounts: [x], allow: [y], deny: [z]}
 lsp: {servers: {go: {languages: [go]}}}
 compact: {budget: 0.5, auto: false}
 agents: {explore: {memory: user}}
@@ -154,7 +153,7 @@ lsp: {servers: {go: {command: gopls}}}
 		keys = append(keys, d.Key)
 	}
 	require.ElementsMatch(t, []string{
-		"skills.mounts", "skills.allow", "skills.deny", "mcp.servers.a", "lsp.servers.go",
+		"mcp.servers.a", "lsp.servers.go",
 		"compact.budget", "compact.auto", "agents.explore.memory",
 	}, keys)
 }

@@ -40,7 +40,6 @@ func standIns(lack string) []middleware.Middleware {
 		return middleware.Middleware{Name: name, Doc: "Stands in.", Tools: toolview.MustSet(list...)}
 	}
 	return []middleware.Middleware{
-		own("SkillsMiddleware", toolview.Decl{Name: "Skill", Family: "skill"}, toolview.Decl{Name: "DiscoverSkills", Family: "skill"}),
 		own("McpMiddleware", toolview.Decl{Name: "mcp__files__find", Family: "mcp", Private: true, Server: "files", Leaf: "find"},
 			toolview.Decl{Name: "mcp__git__log", Family: "mcp", Private: true, Server: "git", Leaf: "log"}),
 		own("OpenAPIMiddleware", toolview.Decl{Name: "api__pets__get", Family: "openapi", Groups: []string{"restapi"}, Private: true, Server: "pets", Leaf: "get"}),

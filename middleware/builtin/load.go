@@ -7,6 +7,7 @@ import (
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/middleware/skills/catalog"
 	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
@@ -17,6 +18,8 @@ type Setup struct {
 	Blueprint middleware.Blueprint
 	// Catalog is who can be delegated to. Whether the built-in definitions are offered is the meta map's to say.
 	Catalog *subagent.Catalog
+	// Skills are all that were found, denied ones too, by precedence.
+	Skills []catalog.Entry
 	// Diagnostics are what the settings and agent files are worth telling about; those of a session come with it.
 	Diagnostics []meta.Diagnostic
 
@@ -40,7 +43,7 @@ func Load(o config.Options, more ...middleware.Middleware) (*Setup, []meta.Diagn
 		return nil, diags, err
 	}
 	s := &Setup{Loaded: loaded, Diagnostics: diags}
-	if err := errors.Join(s.agents(o), s.build(more)); err != nil {
+	if err := errors.Join(s.agents(o), s.build(o, plain, more)); err != nil {
 		return nil, s.Diagnostics, errors.Join(err, s.Close())
 	}
 	return s, s.Diagnostics, nil
@@ -73,9 +76,10 @@ func (s *Setup) agents(o config.Options) error {
 	return nil
 }
 
-func (s *Setup) build(more []middleware.Middleware) error {
+func (s *Setup) build(o config.Options, plain *middleware.Suite, more []middleware.Middleware) error {
 	opt := options(s.Loaded, s.Catalog)
 	opt.More = more
+	skillErr := s.skills(o, plain, &opt)
 	var apiErr error
 	opt.OpenAPI, apiErr = apis(&s.Loaded.Settings)
 	webErr := opt.Web.Check()
@@ -87,7 +91,7 @@ func (s *Setup) build(more []middleware.Middleware) error {
 	suite, err := Suite(opt)
 	lists := lists(s.Loaded.Settings.Tools)
 	_, listErr := toolview.NewFrame(lists)
-	if err := errors.Join(err, webErr, memErr, apiErr, listErr); err != nil {
+	if err := errors.Join(err, skillErr, webErr, memErr, apiErr, listErr); err != nil {
 		return err
 	}
 	s.Diagnostics = append(s.Diagnostics, doubts(s.Catalog, suite.Bands())...)
@@ -103,6 +107,7 @@ func (s *Setup) build(more []middleware.Middleware) error {
 		Model:         s.Loaded.Settings.Model.V,
 		Root:          s.Loaded.Root,
 	}
+	s.Diagnostics = append(s.Diagnostics, s.skillNeeds()...)
 	return nil
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/metaharness/peri/middleware/openapi"
 	"github.com/metaharness/peri/middleware/permission"
 	"github.com/metaharness/peri/middleware/ptc"
+	"github.com/metaharness/peri/middleware/skillpreload"
+	"github.com/metaharness/peri/middleware/skills"
 	"github.com/metaharness/peri/middleware/todo"
 	"github.com/metaharness/peri/middleware/toolsearch"
 	"github.com/metaharness/peri/middleware/web"
@@ -30,6 +32,7 @@ type Options struct {
 	DefaultPrompt defaultprompt.Options
 	Lang          lang.Options
 	AgentsMd      agentsmd.Options
+	Skills        skills.Options
 	Hook          hook.Options
 	Permission    permission.Options
 	SubAgent      subagent.Options
@@ -58,6 +61,10 @@ func Suite(o Options) (*middleware.Suite, error) {
 		defaultprompt.New(o.DefaultPrompt), // what every session is told before anything else
 		lang.New(o.Lang),                   // how to write, which holds for all that follows
 		agentsmd.New(o.AgentsMd),           // the project's word behind the program's
+
+		// Know-how, behind the project's own word and in front of whatever acts on a prompt.
+		skills.New(o.Skills),                     // its slash commands make prompts; what narrows tools speaks before who judges them
+		skillpreload.New(skillpreload.Options{}), // builds on the former, which begins the turn first
 
 		// What changes or accompanies a prompt, before anything that acts on it.
 		atmention.New(atmention.Options{}), // attaches files to the prompt; the first to see it, and it runs no tool

@@ -13,17 +13,6 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 	report := func(key string, at meta.Origin) {
 		out = append(out, notHonoured(key, at))
 	}
-	for _, i := range s.Skills.Mounts {
-		report("skills.mounts", i.Origin)
-	}
-	for _, list := range s.Skills.Allow {
-		for _, i := range list {
-			report("skills.allow", i.Origin)
-		}
-	}
-	for _, i := range s.Skills.Deny {
-		report("skills.deny", i.Origin)
-	}
 	for _, m := range s.MCP {
 		report("mcp.servers."+m.Name, m.Origin)
 	}
