@@ -139,6 +139,11 @@ func TestFileRulesHoldThroughLinksAndDots(t *testing.T) {
 	} {
 		require.Equal(t, want, write(path), path)
 	}
+	// The documented limit: a hard link made before is another name, which nothing tells from the first.
+	require.NoError(t, os.WriteFile(filepath.Join(root, "secrets", "old"), nil, 0o600))
+	require.NoError(t, os.Link(filepath.Join(root, "secrets", "old"), filepath.Join(root, "hard")))
+	require.Equal(t, middleware.Deny, write("secrets/old"))
+	require.Equal(t, middleware.Allow, write("hard"))
 	for line, want := range map[string]middleware.Decision{
 		"cp x y": middleware.Allow, "cp x link/a": middleware.Deny, "cp x g/hooks/pre-commit": middleware.Ask, "echo x > link/a": middleware.Deny,
 		"echo x > file": middleware.Deny, "cd link && cp x a": middleware.Deny, "cp x out/y": middleware.Allow,

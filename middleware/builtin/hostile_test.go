@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,19 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 	steps = append(steps, script.Say("no luck"))
 	call("Agent", map[string]any{"agent": "general", "prompt": "try it"})
 	call("Bash", map[string]any{"command": "rewritten"})
+	// By a program, by a workflow, by an agent made for it, and again by the very call that was refused.
+	extra := func(tool string, args map[string]any) { call("ExecuteExtraTool", map[string]any{"name": tool, "arguments": args}) }
+	extra("RunCode", map[string]any{"code": `Bash(command="launch now")`})
+	extra("RunCode", map[string]any{"code": `Bash(command="env la" + "unch now")`})
+	extra("RunCode", map[string]any{"code": `BashStart(command="launch now")`})
+	extra("RunCode", map[string]any{"code": `Agent(agent="general", prompt="try it")`})
+	extra("Workflow", map[string]any{"script": `agent("try it", agent="general")`})
+	extra("Workflow", map[string]any{"script": `parallel([lambda: agent("try it", agent="general")])`})
+	call("GenerateAgent", map[string]any{"name": "maker", "description": "tries", "prompt": "try it", "tools": []string{"Bash"}})
+	call("Agent", map[string]any{"agent": "maker", "prompt": "try it"})
+	replayed := script.Do("Bash", `{"command":"launch now"}`)
+	replayed.Calls[0].ID = "the same"
+	steps = append(steps, replayed, replayed)
 	steps = append(steps, script.Say("gave up"))
 
 	catalog, _ := subagent.Load(subagent.LoadOptions{})
@@ -150,10 +164,11 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 		}}},
 	})
 	require.NoError(t, err)
+	tries := []script.Step{script.Do("Bash", `{"command":"launch now"}`), script.Do("Bash", `{"command":"env launch now"}`), script.Say("no")}
 	s, err := session.New(t.Context(), session.Options{
 		Blueprint: middleware.Blueprint{Suite: suite, Root: root},
 		Models: script.For(map[string][]script.Step{
-			"": steps, "general": {script.Do("Bash", `{"command":"launch now"}`), script.Do("Bash", `{"command":"env launch now"}`), script.Say("no")},
+			"": steps, "general": slices.Repeat(tries, 5), "maker": tries,
 		}).Models,
 		MaxSteps: 1000,
 	})
@@ -161,6 +176,7 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
 	made, harmless := 0, 0
 	var ran []string
+	refused := map[string]int{} // by who asked
 	for e, err := range s.Prompt(t.Context(), session.Text("go")) {
 		require.NoError(t, err)
 		if e.Kind != message.CallEnd {
@@ -169,6 +185,8 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 		made++
 		if !strings.Contains(e.Result.Text(), "Not run: ") {
 			harmless++
+		} else if e.Use.Name == "Bash" {
+			refused[e.Agent]++
 		}
 		if os.Remove(mark) == nil {
 			ran = append(ran, e.Use.Name+" "+string(e.Use.Args))
@@ -177,5 +195,7 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 	require.NoFileExists(t, mark)
 	require.Empty(t, ran)
 	require.GreaterOrEqual(t, made, len(lines)+15)
-	require.Less(t, harmless, 40, "what is not forbidden may run")
+	require.Less(t, harmless, 50, "what is not forbidden may run")
+	require.Equal(t, 8, refused["general"], "twice each: by the model, a program and two workflows")
+	require.Equal(t, 2, refused["maker"])
 }

@@ -1,5 +1,11 @@
 // Package permission is the middleware that decides which visible calls run at once, which wait for a person and
 // which do not run.
+//
+// A path rule is about names. It holds through symbolic links, `..`, the project's own absolute path, and another case
+// where the file system ignores case. A hard link is another name of a file that no look at the name can tell from the
+// first: a rule about `secrets/a` does not cover a link to it that was made elsewhere before, and making one with a
+// command is judged as an edit of the new name alone. Likewise a rule about a command is about its name: a copy of the
+// program under another is another command.
 package permission
 
 import (
