@@ -140,6 +140,8 @@ type AgentInfo struct {
 	Origin string   `json:"origin"`
 	File   string   `json:"file,omitempty"`
 	Tools  []string `json:"tools"`
+	// By is the middleware that brought it along, when that is another than the one whose roster it is in.
+	By string `json:"by,omitempty"`
 }
 
 // Step is what hooks are told of the step at hand. Its slices are shared and not to be changed.
@@ -181,11 +183,13 @@ type ModelFunc func(context.Context, *Request, Sink) (*message.Message, error)
 // ToolFunc runs one judged call.
 type ToolFunc func(context.Context, *toolview.Call) (*message.Result, error)
 
-// Fact is one thing that a session has. Surface is its kind, Owner the middleware that it hangs off.
+// Fact is one thing that a session has. Surface is its kind, Owner the middleware that it hangs off. By is the one that
+// brought it along for its owner to run, with which it leaves too; "" = the owner itself.
 type Fact struct {
 	Surface string `json:"surface"`
 	Name    string `json:"name"`
 	Owner   string `json:"owner"`
 	Doc     string `json:"doc,omitempty"`
 	Detail  string `json:"detail,omitempty"`
+	By      string `json:"by,omitempty"`
 }

@@ -8,6 +8,9 @@ type RouteDecl struct {
 	Doc  string
 	// Args hints at what may follow the name; "" = nothing.
 	Args string
+	// From says who has it, where an owner has commands of several: a plugin, a server. `from:name` reaches it also when
+	// another has the bare name.
+	From string
 }
 
 // Route is a slash command at work.

@@ -120,7 +120,7 @@ func chainFacts(l *middleware.Link, policy *toolview.Policy) []Fact {
 	if l.Instance.Agents != nil {
 		for _, a := range l.Instance.Agents.List() {
 			out = append(out, Fact{
-				Surface: OnAgent, Name: a.Name, Owner: l.Name, Doc: a.Doc,
+				Surface: OnAgent, Name: a.Name, Owner: l.Name, Doc: a.Doc, By: a.By,
 				Detail: strings.TrimSpace(a.Origin + " " + a.File),
 			})
 		}

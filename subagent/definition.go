@@ -59,6 +59,8 @@ type Definition struct {
 	Body string `json:"body"`
 	// Origin is its level and file. Files are named from the project's root, or from ~ for a user's.
 	Origin meta.Origin `json:"origin"`
+
+	by string // the middleware that brought it into a session
 }
 
 // Spawn is the start of a child by this definition, but for what it is to do.
@@ -111,7 +113,7 @@ func (d *Definition) source() string {
 
 // Info is the definition as a roster shows it.
 func (d *Definition) Info() middleware.AgentInfo {
-	return middleware.AgentInfo{Name: d.Name, Doc: d.Description, Origin: d.Origin.Layer, File: d.Origin.File, Tools: slices.Clone(d.Tools)}
+	return middleware.AgentInfo{Name: d.Name, Doc: d.Description, Origin: d.Origin.Layer, File: d.Origin.File, Tools: slices.Clone(d.Tools), By: d.by}
 }
 
 var legal = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)

@@ -14,6 +14,10 @@ import (
 // Project over user over plugin over built-in, and within a level .peri over .claude over .opencode.
 func TestEveryFolderOfADialectHasItsRank(t *testing.T) {
 	root, home, plugins := t.TempDir(), t.TempDir(), []string{t.TempDir(), t.TempDir()}
+	var from []Place
+	for _, p := range plugins {
+		from = append(from, Place{Root: p, Path: "agents", Shown: filepath.ToSlash(p)})
+	}
 	type place struct{ dir, name, layer, file string }
 	places := []place{
 		{root, ".peri/agents", Project, ".peri/agents/rev.md"},
@@ -33,7 +37,7 @@ func TestEveryFolderOfADialectHasItsRank(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "rev.md"), []byte(file("model: m")), 0o600))
 	}
 	for _, p := range places {
-		c, _ := Load(LoadOptions{Root: root, Home: home, Others: true, Plugins: plugins, Extra: []Definition{{Name: "rev", Origin: meta.Origin{Layer: Plugin, File: "extra"}}}})
+		c, _ := Load(LoadOptions{Root: root, Home: home, Others: true, Plugins: from, Extra: []Definition{{Name: "rev", Origin: meta.Origin{Layer: Plugin, File: "extra"}}}})
 		d, ok := c.Lookup("rev")
 		require.True(t, ok)
 		require.Equal(t, p.layer, d.Origin.Layer, p.file)

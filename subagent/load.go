@@ -26,8 +26,8 @@ type LoadOptions struct {
 	PeriHome string
 	// Others also reads the folders of other harnesses in Home.
 	Others bool
-	// Plugins are folders of plugins, each with an agents folder, in order of precedence.
-	Plugins []string
+	// Plugins are where plugins that apply have agents, in order of precedence.
+	Plugins []Place
 	// Trusted lets the project's files and settings widen a permission mode and bring hooks.
 	Trusted bool
 	// CheckHooks says what of an agent's hooks could not run, as joined *meta.Error; nil = only their shape is checked.
@@ -38,12 +38,21 @@ type LoadOptions struct {
 	Extra []Definition
 }
 
+// Place is a folder of agent files, or one of them (.md), within what a plugin may reach.
+type Place struct {
+	// Root is the plugin's folder, Path the place in it, with slashes.
+	Root, Path string
+	// Shown is how people know Root.
+	Shown string
+}
+
 // folder is one place of agent files. Its files are reached through root, so that no link leads out of it.
 type folder struct {
 	layer, root, dir string
 	// shown is how people know dir.
 	shown   string
 	dialect dialect
+	only    string // one file of dir; "" = all
 }
 
 // dialect is whose rules an agent file follows.
@@ -58,9 +67,9 @@ const (
 // places are the folders of one level, in order of precedence.
 func places(layer, root, shown string) []folder {
 	return []folder{
-		{layer, root, ".claude/agents", shown + ".claude/agents", claudeDialect},
-		{layer, root, ".opencode/agents", shown + ".opencode/agents", opencodeDialect},
-		{layer, root, ".opencode/agent", shown + ".opencode/agent", opencodeDialect},
+		{layer: layer, root: root, dir: ".claude/agents", shown: shown + ".claude/agents", dialect: claudeDialect},
+		{layer: layer, root: root, dir: ".opencode/agents", shown: shown + ".opencode/agents", dialect: opencodeDialect},
+		{layer: layer, root: root, dir: ".opencode/agent", shown: shown + ".opencode/agent", dialect: opencodeDialect},
 	}
 }
 
@@ -68,20 +77,24 @@ func places(layer, root, shown string) []folder {
 func (o LoadOptions) folders() []folder {
 	var out []folder
 	if o.Root != "" {
-		out = append(out, folder{Project, o.Root, ".peri/agents", ".peri/agents", periDialect})
+		out = append(out, folder{layer: Project, root: o.Root, dir: ".peri/agents", shown: ".peri/agents"})
 		out = append(out, places(Project, o.Root, "")...)
 	}
 	switch {
 	case o.PeriHome != "":
-		out = append(out, folder{User, o.PeriHome, "agents", filepath.ToSlash(filepath.Join(o.PeriHome, "agents")), periDialect})
+		out = append(out, folder{layer: User, root: o.PeriHome, dir: "agents", shown: filepath.ToSlash(filepath.Join(o.PeriHome, "agents"))})
 	case o.Home != "":
-		out = append(out, folder{User, o.Home, ".peri/agents", "~/.peri/agents", periDialect})
+		out = append(out, folder{layer: User, root: o.Home, dir: ".peri/agents", shown: "~/.peri/agents"})
 	}
 	if o.Home != "" && o.Others {
 		out = append(out, places(User, o.Home, "~/")...)
 	}
-	for _, dir := range o.Plugins {
-		out = append(out, folder{Plugin, dir, "agents", filepath.ToSlash(filepath.Join(dir, "agents")), claudeDialect})
+	for _, p := range o.Plugins {
+		f := folder{layer: Plugin, root: p.Root, dir: p.Path, shown: path.Join(p.Shown, p.Path), dialect: claudeDialect}
+		if strings.EqualFold(path.Ext(p.Path), ".md") {
+			f.dir, f.shown, f.only = path.Dir(f.dir), path.Dir(f.shown), path.Base(f.dir)
+		}
+		out = append(out, f)
 	}
 	return out
 }
@@ -156,6 +169,10 @@ func (l *loader) folder(f folder) {
 		return
 	}
 	defer opened.Close()
+	if f.only != "" {
+		l.entry(f, root, opened, f.only)
+		return
+	}
 	entries, err := fs.ReadDir(opened.FS(), dir)
 	if err != nil {
 		l.report(meta.SeverityError, "agent_folder", origin, err.Error(), "make it a readable folder")
@@ -271,7 +288,7 @@ func (l *loader) file(f folder, stem, real string, origin meta.Origin, raw []byt
 		l.refuse(stem, origin, *bad)
 		return
 	}
-	r := define(doc, origin, f.dialect, f.layer == User || l.o.Trusted)
+	r := define(doc, origin, f.dialect, f.layer != Project || l.o.Trusted)
 	if f.dialect == opencodeDialect && r.def.Name == "" {
 		r.def.Name = stem
 	}

@@ -85,6 +85,10 @@ func (f *factory) open(ctx context.Context, env middleware.Env) (*middleware.Ins
 		}
 		r = newRoster(c, stored)
 	}
+	r, err := r.with(env.Extras(toolview.ExtraAgents))
+	if err != nil {
+		return nil, err
+	}
 	now := &limits{}
 	now.Store(&r.limits)
 	return instance(ctx, env, r, now)

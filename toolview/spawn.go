@@ -59,7 +59,7 @@ type Spawn struct {
 
 // Extra is something that an agent's definition or a middleware brings for another middleware to run: hooks, a server.
 type Extra struct {
-	// Kind says who understands Value: ExtraHooks, or what a program's own middlewares agree on.
+	// Kind says who understands Value: one of the Extra… constants, or what a program's own middlewares agree on.
 	Kind  string          `json:"kind"`
 	Value json.RawMessage `json:"value"`
 	// Needed says that it could stop a call: where nobody runs it, who brings it is not started.
@@ -68,12 +68,17 @@ type Extra struct {
 	Owner string `json:"owner,omitempty"`
 }
 
+// The kinds of extras. Each is a JSON list.
 const (
-	// ExtraHooks is a JSON list of hooks, each an object with the event that it is for.
+	// ExtraHooks are hooks, each an object with the event that it is for.
 	ExtraHooks = "hooks"
-	// ExtraSkills is a JSON list of skills for the catalog, as whoever has that writes them.
+	// ExtraAgents are whole definitions of agents.
+	ExtraAgents = "agents"
+	// ExtraServers are MCP servers, each an object with its name.
+	ExtraServers = "servers"
+	// ExtraSkills are skills for the catalog, as whoever has that writes them.
 	ExtraSkills = "skills"
-	// ExtraPreload is a JSON list of names of skills that an agent is to have before it begins.
+	// ExtraPreload are names of skills that an agent is to have before it begins.
 	ExtraPreload = "preload"
 )
 

@@ -23,7 +23,12 @@ memory: {provider: files}
 		"tide.yaml":                  "openapi: 3.1.0\ninfo: {title: Tide, version: '1'}\nservers: [{url: 'https://tide.example'}]\npaths: {/height: {get: {operationId: height}}}\n",
 		".peri/agents/reviewer.md":   "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",
 	})
-	home := write(t, map[string]string{"settings.yaml": `
+	home := write(t, map[string]string{
+		"plugins/kit/.claude-plugin/plugin.json": `{"name": "kit", "version": "1.0.0", "description": "Does it all."}`,
+		"plugins/kit/agents/critic.md":           "---\nname: critic\ndescription: Finds fault.\ntools: Read\n---\nFind fault.\n",
+		"plugins/kit/hooks/hooks.json":           `{"hooks": {"PreToolUse": [{"matcher": "NoSuchTool", "hooks": [{"command": "exit 2"}]}]}}`,
+		"plugins/kit/commands/ship.md":           "---\ndescription: Ships it.\n---\nShip $1.\n",
+		"settings.yaml": `
 openapi: {sources: {tide: {document: tide.yaml}}}
 hooks:
   PreToolUse: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]
@@ -32,7 +37,8 @@ hooks:
   SubagentStart: [{matcher: no-such-agent, hooks: [{command: "exit 2"}]}]
   SubagentStop: [{matcher: no-such-agent, hooks: [{command: "exit 2"}]}]
   Notification: [{matcher: nothing, hooks: [{command: "exit 2"}]}]
-`})
+`,
+	})
 	s := load(t, root, home, "workspace.bash_async=true")
 	require.Empty(t, s.Diagnostics)
 	closuretest.Run(t, closuretest.Config{Middlewares: s.Blueprint.Suite.All(), Root: root, Ways: ways, Pairs: !testing.Short()})

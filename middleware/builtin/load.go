@@ -7,6 +7,7 @@ import (
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/middleware/plugin"
 	"github.com/metaharness/peri/middleware/skills/catalog"
 	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
@@ -23,7 +24,10 @@ type Setup struct {
 	// Diagnostics are what the settings and agent files are worth telling about; those of a session come with it.
 	Diagnostics []meta.Diagnostic
 
-	wide []subagent.Definition // the project's that want trust, as their files have them
+	plugins     []plugin.Found // all that were found, also those that want trust
+	pluginNotes []meta.Diagnostic
+	own         *subagent.Catalog     // Catalog without what plugins bring
+	wide        []subagent.Definition // the project's that want trust, as their files have them
 }
 
 // Load reads the settings of all layers and the agent files, and builds the suite that they ask for, with a program's
@@ -43,6 +47,7 @@ func Load(o config.Options, more ...middleware.Middleware) (*Setup, []meta.Diagn
 		return nil, diags, err
 	}
 	s := &Setup{Loaded: loaded, Diagnostics: diags}
+	o = s.findPlugins(o)
 	if err := errors.Join(s.agents(o), s.build(o, plain, more)); err != nil {
 		return nil, s.Diagnostics, errors.Join(err, s.Close())
 	}
@@ -55,8 +60,8 @@ func (s *Setup) agents(o config.Options) error {
 	at := places(o, s.Loaded)
 	over, notes := overlay(s.Loaded.Settings.Agents)
 	at.Overlay, at.Trusted = over, true
-	catalog, diags := subagent.Load(at)
-	if s.wide = widening(catalog); len(s.wide) > 0 {
+	catalog, _ := subagent.Load(at)
+	if s.wide = widening(catalog); len(s.wide)+len(o.Risks) > 0 {
 		o.Risks = append(o.Risks[:len(o.Risks):len(o.Risks)], risks(s.wide)...)
 		loaded, found, err := config.Load(o)
 		if err != nil {
@@ -69,15 +74,19 @@ func (s *Setup) agents(o config.Options) error {
 		}
 		over, notes = overlay(loaded.Settings.Agents)
 		at.Overlay, at.Trusted = over, loaded.Trust.Trusted
-		catalog, diags = subagent.Load(at)
 	}
+	// What plugins bring leaves with them, and then whatever they stood before is there again.
+	s.own, _ = subagent.Load(at)
+	at.Plugins = s.agentPlaces()
+	catalog, diags := subagent.Load(at)
 	s.Catalog = catalog
 	s.Diagnostics = append(append(s.Diagnostics, notes...), diags...)
 	return nil
 }
 
 func (s *Setup) build(o config.Options, plain *middleware.Suite, more []middleware.Middleware) error {
-	opt := options(s.Loaded, s.Catalog)
+	opt := options(s.Loaded, s.own)
+	s.bring(&opt)
 	opt.More = more
 	skillErr := s.skills(o, plain, &opt)
 	var apiErr error
@@ -131,6 +140,7 @@ func (s *Setup) Wants() []config.Withheld {
 			}
 		}
 	}
+	out = append(out, s.wantedPlugins()...)
 	for _, d := range s.wide {
 		out = append(out, config.Withheld{
 			Key: "agent " + d.Name, Origin: d.Origin, Why: why(&d),

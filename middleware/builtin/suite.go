@@ -16,6 +16,7 @@ import (
 	"github.com/metaharness/peri/middleware/memory"
 	"github.com/metaharness/peri/middleware/openapi"
 	"github.com/metaharness/peri/middleware/permission"
+	"github.com/metaharness/peri/middleware/plugin"
 	"github.com/metaharness/peri/middleware/ptc"
 	"github.com/metaharness/peri/middleware/skillpreload"
 	"github.com/metaharness/peri/middleware/skills"
@@ -32,6 +33,7 @@ type Options struct {
 	DefaultPrompt defaultprompt.Options
 	Lang          lang.Options
 	AgentsMd      agentsmd.Options
+	Plugin        plugin.Options
 	Skills        skills.Options
 	Hook          hook.Options
 	Permission    permission.Options
@@ -51,7 +53,8 @@ func Suite(o Options) (*middleware.Suite, error) {
 	gate, err := permission.New(o.Permission)
 	hooks, wrong := hook.New(o.Hook)
 	api, bad := openapi.New(o.OpenAPI)
-	err = errors.Join(err, wrong, o.Web.Check(), o.Memory.Check(), bad)
+	plugins, torn := plugin.New(o.Plugin)
+	err = errors.Join(err, wrong, torn, o.Web.Check(), o.Memory.Check(), bad)
 	if err != nil {
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
@@ -62,6 +65,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		lang.New(o.Lang),                   // how to write, which holds for all that follows
 		agentsmd.New(o.AgentsMd),           // the project's word behind the program's
 
+		plugins, // before everyone who runs what they bring
 		// Know-how, behind the project's own word and in front of whatever acts on a prompt.
 		skills.New(o.Skills),                     // its slash commands make prompts; what narrows tools speaks before who judges them
 		skillpreload.New(skillpreload.Options{}), // builds on the former, which begins the turn first

@@ -1,6 +1,7 @@
 package closuretest
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -85,7 +86,13 @@ func (t *trial) absent() []name {
 		}
 	}
 	out = append(out, t.absentRoutes()...)
-	agents := of(t.base.surface, session.OnAgent)
+	// An owner may speak of its own, and not of what another brought along.
+	agents := map[string]string{}
+	for _, f := range t.base.surface {
+		if f.Surface == session.OnAgent {
+			agents[f.Name] = cmp.Or(f.By, f.Owner)
+		}
+	}
 	for a := range of(t.seen.surface, session.OnAgent) {
 		delete(agents, a)
 	}

@@ -37,6 +37,8 @@ type Entry struct {
 	Command string            `json:"command,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	// Env is more of a command's environment, NAME=value.
+	Env []string `json:"env,omitempty"`
 	// Timeout is in seconds; 0 = the default.
 	Timeout float64 `json:"timeout,omitempty"`
 	// Async does not wait, and so decides nothing; Once runs for the first event of a session alone.

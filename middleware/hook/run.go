@@ -63,6 +63,7 @@ func (s *state) command(ctx context.Context, h *compiled, payload []byte) ([]byt
 	cmd := exec.CommandContext(ctx, "sh", "-c", h.Command)
 	cmd.Dir = s.root
 	cmd.Env = append(os.Environ(), "CLAUDE_PROJECT_DIR="+s.root, "PERI_PROJECT_DIR="+s.root)
+	cmd.Env = append(cmd.Env, h.Env...)
 	cmd.Stdin = bytes.NewReader(payload)
 	var stdout, stderr bounded
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
