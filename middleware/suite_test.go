@@ -43,7 +43,7 @@ middleware: A: declares a gate or routes and has no Open that brings them
 middleware: A: segment id "Bad ID": use a-z, 0-9 and _
 segment Bad ID has no text
 middleware: A: segment Bad ID needs the tool Write, which is not its own
-middleware: A: segment 02_x stands before the cache boundary: it can need no tool and fill no placeholder
+middleware: A: segment 02_x stands before the cache boundary: it can need no tool or word and fill no placeholder
 segment 02_x has the placeholder {{who}}, which its Vars lack
 middleware: A: tool Find finds deferred tools and is itself deferred
 middleware: A: tool Read is already A's

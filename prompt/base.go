@@ -17,6 +17,7 @@ type Rendered struct {
 	Order  int         `json:"order"`
 	Text   string      `json:"text"`
 	Needs  []string    `json:"needs,omitempty"`
+	Word   string      `json:"word,omitempty"`
 	Origin meta.Origin `json:"origin"`
 	// Override says that Text came from a file and not from the owner.
 	Override bool `json:"override,omitempty"`
@@ -31,7 +32,7 @@ type Base struct {
 // Render fixes one segment: the override of the state when there is one, placeholders filled from vars. ok is false
 // for a segment that has nothing to say: all of its Vars are empty.
 func Render(owner string, s Segment, state *meta.State, vars map[string]string) (r Rendered, ok bool) {
-	r = Rendered{ID: s.ID, Owner: owner, Zone: s.Zone, Order: s.Order, Text: s.Text, Needs: s.Needs}
+	r = Rendered{ID: s.ID, Owner: owner, Zone: s.Zone, Order: s.Order, Text: s.Text, Needs: s.Needs, Word: s.Word}
 	if o, is := state.Override(s.ID); is {
 		r.Text, r.Origin, r.Override = o.Text, o.Origin, true
 	}

@@ -17,8 +17,8 @@ import (
 func TestSegmentReportsEveryDefect(t *testing.T) {
 	for want, s := range map[string]prompt.Segment{
 		"": {ID: "01_a", Text: `a \{{literal}}`},
-		`segment id "A b": use a-z, 0-9 and _` + "\nsegment A b has no text":                         {ID: "A b", Text: " \n"},
-		"segment 01_a stands before the cache boundary: it can need no tool and fill no placeholder": {ID: "01_a", Text: "a", Needs: []string{"Read"}},
+		`segment id "A b": use a-z, 0-9 and _` + "\nsegment A b has no text":                                 {ID: "A b", Text: " \n"},
+		"segment 01_a stands before the cache boundary: it can need no tool or word and fill no placeholder": {ID: "01_a", Text: "a", Needs: []string{"Read"}},
 		"segment 01_a has no such zone":                                 {ID: "01_a", Text: "a", Zone: 7},
 		"segment 01_a has the placeholder {{who}}, which its Vars lack": {ID: "01_a", Text: "{{who}} {{known}}", Zone: prompt.Live, Vars: []string{"known"}},
 	} {

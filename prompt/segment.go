@@ -39,6 +39,9 @@ type Segment struct {
 	Text  string
 	// Needs are the tools that the text is about (Live only): it is absent when a view has none of them.
 	Needs []string
+	// Word is the selector of a capability that brings no tool (Live only): the text is absent when a list leaves it
+	// out.
+	Word string
 	// Vars are the {{placeholders}} that the text and its overrides may use (Live only). They are filled once, from
 	// what the owner's Open returns; a segment all of whose Vars are empty is absent.
 	Vars []string
@@ -55,8 +58,8 @@ func (s Segment) Check() error {
 	if strings.TrimSpace(s.Text) == "" {
 		errs = append(errs, fmt.Errorf("segment %s has no text", s.ID))
 	}
-	if s.Zone == Cached && (len(s.Needs) > 0 || len(s.Vars) > 0) {
-		errs = append(errs, fmt.Errorf("segment %s stands before the cache boundary: it can need no tool and fill no placeholder", s.ID))
+	if s.Zone == Cached && (len(s.Needs) > 0 || len(s.Vars) > 0 || s.Word != "") {
+		errs = append(errs, fmt.Errorf("segment %s stands before the cache boundary: it can need no tool or word and fill no placeholder", s.ID))
 	}
 	if s.Zone > Live {
 		errs = append(errs, fmt.Errorf("segment %s has no such zone", s.ID))

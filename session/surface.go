@@ -63,7 +63,7 @@ func (s *Session) Surface() Surface {
 
 // shows reports whether the next step's system prompt holds a segment.
 func (s *Session) shows(r prompt.Rendered, view *toolview.View, policy *toolview.Policy) bool {
-	return r.Zone == prompt.Cached || !policy.Paused[r.Owner] && view.HasAny(r.Needs)
+	return r.Zone == prompt.Cached || !policy.Paused[r.Owner] && view.HasAny(r.Needs) && view.Admits(r.Owner, r.Word)
 }
 
 // origin is where a segment's text comes from: builtin, or the override's file, relative to the project where it can be.

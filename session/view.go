@@ -52,7 +52,7 @@ func (s *Session) snapshot() (*toolview.View, prompt.Prompt, *toolview.Policy) {
 	v := s.deriver.View(s.policy, above)
 	if s.system.view != v {
 		s.system = system{v, s.base.Prompt(func(r *prompt.Rendered) bool {
-			return !s.policy.Paused[r.Owner] && v.HasAny(r.Needs)
+			return !s.policy.Paused[r.Owner] && v.HasAny(r.Needs) && v.Admits(r.Owner, r.Word)
 		})}
 	}
 	return v, s.system.prompt, s.policy

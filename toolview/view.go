@@ -244,6 +244,22 @@ func (v *View) HasAny(names []string) bool {
 	return false
 }
 
+// Admits reports whether the lists, here and above, let through a capability that brings no tool, by the word that stands
+// for it in selectors. "" asks for nothing and is met.
+func (v *View) Admits(owner, word string) bool {
+	if word == "" {
+		return true
+	}
+	t := Tool{Decl: Decl{Name: word, Private: true}}
+	t.fold()
+	for ; v != nil; v = v.parent {
+		if gate, _ := v.policy.judge(&Band{Owner: owner}, &t); gate != "" {
+			return false
+		}
+	}
+	return true
+}
+
 // Agent is the child that the view belongs to; "" for a main session.
 func (v *View) Agent() string { return v.policy.Agent }
 

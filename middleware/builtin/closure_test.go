@@ -13,6 +13,7 @@ import (
 func TestEveryMiddlewareAndEveryPairClosesWhole(t *testing.T) {
 	root := write(t, map[string]string{
 		"AGENTS.md": "Be brief.\n",
+		"go.mod":    "module example.org/x\n\ngo 1.26\n",
 		".peri/settings.yaml": `
 language: Latin
 persona: terse

@@ -9,6 +9,7 @@ import (
 	"github.com/metaharness/peri/middleware/agentsmd"
 	"github.com/metaharness/peri/middleware/atmention"
 	"github.com/metaharness/peri/middleware/clock"
+	"github.com/metaharness/peri/middleware/code"
 	"github.com/metaharness/peri/middleware/defaultprompt"
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
@@ -87,6 +88,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		// Those who act.
 		workspace.New(o.Workspace), // the project's files and commands: what most sessions use most
 		web.New(o.Web),             // the world outside, behind the project's own files
+		code.New(code.Options{}),   // what the project is made of, beside those who work on it; a text and no tool
 		memory.New(o.Memory),       // what earlier sessions left, behind what can be looked up afresh
 		api,                        // what the user's own services offer, behind what everybody has
 

@@ -139,6 +139,9 @@ func (x *explainer) mute(owner, id string) (because, change string) {
 			needs := strings.Join(s.Needs, ", ")
 			return "none of the tools that it is about is there: " + needs, "peri explain says it of each: " + needs
 		}
+		if s.ID == id && s.Word != "" && !x.s.View().Admits(owner, s.Word) {
+			return fmt.Sprintf("a list leaves %q out", s.Word), fmt.Sprintf("take %s off tools.deny, or put it on tools.allow", s.Word)
+		}
 		if s.ID == id && len(s.Vars) > 0 {
 			return "nothing fills it: {{" + strings.Join(s.Vars, "}}, {{") + "}}", "provide what fills it"
 		}

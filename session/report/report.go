@@ -306,7 +306,7 @@ func segment(b prompt.Rendered) Segment {
 
 // planned is a segment before its placeholders are filled: only an opened owner knows their values.
 func planned(owner string, s prompt.Segment, state *meta.State) prompt.Rendered {
-	b := prompt.Rendered{ID: s.ID, Owner: owner, Zone: s.Zone, Order: s.Order, Text: s.Text, Needs: s.Needs}
+	b := prompt.Rendered{ID: s.ID, Owner: owner, Zone: s.Zone, Order: s.Order, Text: s.Text, Needs: s.Needs, Word: s.Word}
 	if o, is := state.Override(s.ID); is {
 		b.Text, b.Origin, b.Override = o.Text, o.Origin, true
 	}
