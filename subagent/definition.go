@@ -66,12 +66,33 @@ type Definition struct {
 // Spawn is the start of a child by this definition, but for what it is to do.
 func (d *Definition) Spawn() toolview.Spawn {
 	return toolview.Spawn{
-		Agent: d.Name, Body: d.Body, Origin: d.source(), Tools: slices.Clone(d.Tools), Deny: slices.Clone(d.Deny),
+		Agent: d.Name, Body: d.Body, Origin: d.source(), Tools: d.allowed(), Deny: slices.Clone(d.Deny),
 		ToolsAt: d.ToolsAt, DenyAt: d.DenyAt, Brings: d.Brings, Kinds: slices.Clone(d.Kinds), Rules: slices.Clone(d.Rules),
 		Delegates: slices.Clone(d.Delegates), DelegatesAt: d.DelegatesAt, Servers: slices.Clone(d.Servers), Background: d.Background,
 		Model: d.Model, Mode: d.Mode, MaxTurns: d.MaxTurns, Isolation: d.Isolation,
 		Extras: slices.Clone(d.Extras),
 	}
+}
+
+// allowed is its allow list. That it wants skills lists them: the list was not written to keep them from it.
+func (d *Definition) allowed() []string {
+	out := slices.Clone(d.Tools)
+	if out == nil {
+		return nil
+	}
+	for _, name := range d.Preload() {
+		out = append(out, kindText(toolview.Skilled, name))
+	}
+	return out
+}
+
+// Preload are the skills that it wants before it begins, by name or id.
+func (d *Definition) Preload() []string {
+	var names []string
+	if raw := d.Extra(toolview.ExtraPreload); raw != nil {
+		_ = json.Unmarshal(raw, &names) // its own, or a stored session's: what does not read is not loaded
+	}
+	return names
 }
 
 // Extra is what it brings of a kind; nil = nothing.

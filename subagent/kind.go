@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,9 +81,17 @@ func kindText(kind toolview.Kind, text string) string {
 	return text
 }
 
+var skillName = regexp.MustCompile(`^@?[A-Za-z0-9][A-Za-z0-9_./-]*$`)
+
 // preload reads the skills that the agent wants before it begins.
 func (r *reader) preload(key, value *yaml.Node) {
-	raw, err := json.Marshal(r.list(key, value))
+	names := r.list(key, value)
+	for _, n := range names {
+		if !skillName.MatchString(n) {
+			r.refuse(value, "name a skill, or write its id", "%s: %q is no skill's name", key.Value, n)
+		}
+	}
+	raw, err := json.Marshal(names)
 	if err != nil {
 		r.refuse(value, "write plain texts", "%s: %v", key.Value, err)
 		return
