@@ -25,7 +25,10 @@ func (s *Setup) skills(o config.Options, plain *middleware.Suite, opt *Options) 
 	tools := lists(set.Tools)
 	rules := catalog.Rules{
 		Deny:      selectors(set.Skills.Deny),
-		ToolAllow: tools.Allow, ToolDeny: append(tools.Deny, selectors(set.Permissions.Deny)...),
+		ToolDeny: append(sound(tools.Deny), sound(selectors(set.Permissions.Deny))...),
+	}
+	for _, l := range tools.Allow {
+		rules.ToolAllow = append(rules.ToolAllow, sound(l))
 	}
 	for _, l := range set.Skills.Allow {
 		rules.Allow = append(rules.Allow, selectors(l))
@@ -33,7 +36,47 @@ func (s *Setup) skills(o config.Options, plain *middleware.Suite, opt *Options) 
 	found, entries, more, err := catalog.Load(catalog.LoadOptions{Mounts: mounts, Rules: rules, Reserved: reserved})
 	s.Skills, s.Diagnostics = entries, append(append(s.Diagnostics, diags...), more...)
 	opt.Skills = skills.Options{Catalog: found, Reserved: reserved}
+	if err == nil {
+		s.Diagnostics = append(s.Diagnostics, s.unpreloaded(found)...)
+	}
 	return err
+}
+
+// unpreloaded reports the skills that agents want and will not get.
+func (s *Setup) unpreloaded(found *catalog.Catalog) []meta.Diagnostic {
+	var names []string
+	for i := range found.All() {
+		names = append(names, found.All()[i].Name)
+	}
+	var out []meta.Diagnostic
+	for _, d := range s.Catalog.All() {
+		for _, name := range d.Preload() {
+			k, ok := found.Lookup(name)
+			if ok && k.ForModel() {
+				continue
+			}
+			note := meta.Diagnostic{
+				Severity: meta.SeverityWarning, Code: "agent_skill", Key: "agents." + d.Name, Origin: d.Origin,
+				Message: fmt.Sprintf("skills: %s is not preloaded: there is no such skill for a model", name),
+			}
+			if near := meta.Nearest(name, names); !ok && len(near) > 0 {
+				note.Suggestion = "did you mean " + strings.Join(near, ", ") + "?"
+			}
+			out = append(out, note)
+		}
+	}
+	return out
+}
+
+// sound leaves out what is no selector; the list's owner refuses it.
+func sound(list []toolview.Selector) []toolview.Selector {
+	out := []toolview.Selector{}
+	for _, s := range list {
+		if _, err := toolview.ParseRule(s.Text, s.Origin); err == nil {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // reservedCommands are the slash commands that the suite declares, whether or not their owners are closed: closing one

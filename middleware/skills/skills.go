@@ -34,7 +34,8 @@ const (
 
 // Options are the skills that sessions have. They are the session's policy, but for the places that texts are read from.
 type Options struct {
-	// Catalog is what is allowed of the skills that were found; nil = none.
+	// Catalog is what is allowed of the skills that were found; nil = none. What other middlewares bring as extras comes
+	// behind it, and its texts are read from the catalog's mounts too.
 	Catalog *catalog.Catalog
 	// Reserved are slash commands of others, lower case: a skill of that name is called by its qualified id.
 	Reserved map[string]bool
@@ -72,17 +73,37 @@ type factory struct {
 // open serves the policy that the session was created with, which after a resume may be another than the program's.
 func (f *factory) open(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
 	r := f.roster
-	if !bytes.Equal(env.Policy, f.policy) {
-		var stored []catalog.Skill
-		if err := json.Unmarshal(env.Policy, &stored); err != nil {
-			return nil, fmt.Errorf("skills: the session's policy: %w", err)
+	brought := env.Extras(toolview.ExtraSkills)
+	if !bytes.Equal(env.Policy, f.policy) || len(brought) > 0 {
+		var all []catalog.Skill
+		for _, raw := range append([]toolview.Extra{{Value: env.Policy}}, brought...) {
+			var some []catalog.Skill
+			if err := json.Unmarshal(raw.Value, &some); err != nil {
+				return nil, fmt.Errorf("skills: the session's skills: %w", err)
+			}
+			all = append(all, some...)
 		}
-		r = newRoster(catalog.New(stored, f.o.Catalog.Mounts()), f.o.Reserved)
+		r = newRoster(catalog.New(all, f.o.Catalog.Mounts()), f.o.Reserved)
 	}
 	if len(r.catalog.All()) == 0 {
 		return &middleware.Instance{Unsupported: "no skill is there, or all are denied"}, nil
 	}
 	return instance(&session{roster: r, notice: env.Notice}), nil
+}
+
+// child serves an agent, which is bound by what binds its parent as long as it lives.
+func (s *session) child(ctx context.Context, env middleware.Env) (*middleware.Instance, error) {
+	k := &session{roster: s.roster, notice: env.Notice, parent: s}
+	var err error
+	if env.Resumed {
+		err = k.restore(ctx, env.Store)
+	} else {
+		err = k.inherit(ctx, env.Store, s.bonds())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("skills: %w", err)
+	}
+	return instance(k), nil
 }
 
 func instance(s *session) *middleware.Instance {
@@ -93,9 +114,7 @@ func instance(s *session) *middleware.Instance {
 		Vars:     map[string]string{"skills": s.roster.summary},
 		Routes:   s.routes(),
 		Facts:    func() []middleware.Fact { return s.roster.facts },
-		Hooks:    middleware.Hooks{Input: s.input, Rewrite: s.rewrite},
-		Child: func(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
-			return instance(&session{roster: s.roster, notice: env.Notice, parent: s, born: s.bonds()}), nil
-		},
+		Hooks:    middleware.Hooks{Input: s.input, Rewrite: s.rewrite, Stop: s.stop},
+		Child:    s.child,
 	}
 }

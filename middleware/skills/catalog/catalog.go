@@ -90,6 +90,17 @@ func (c *Catalog) Mounts() []Mount {
 	return out
 }
 
+// Where is the catalog of those skills that keep wants.
+func (c *Catalog) Where(keep func(*Skill) bool) *Catalog {
+	var kept []Skill
+	for i := range c.All() {
+		if keep(&c.skills[i]) {
+			kept = append(kept, c.skills[i])
+		}
+	}
+	return New(kept, c.Mounts())
+}
+
 // Lookup finds a skill by its ID or by its name; a slash before it and case do not count.
 func (c *Catalog) Lookup(name string) (*Skill, bool) {
 	if c == nil {

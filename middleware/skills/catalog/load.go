@@ -69,7 +69,7 @@ func Load(o LoadOptions) (*Catalog, []Entry, []meta.Diagnostic, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	l := loader{files: map[string]string{}, ids: map[string]bool{}}
+	l := loader{files: map[string]bool{}, ids: map[string]bool{}}
 	for _, m := range o.Mounts {
 		l.mount(m)
 	}
@@ -107,65 +107,75 @@ func (l *loader) collisions(c *Catalog, e *Entry) {
 type loader struct {
 	skills []Skill
 	diags  []meta.Diagnostic
-	files  map[string]string // real path of a SKILL.md → the ID that it got
-	ids    map[string]bool   // lower case
+	files  map[string]bool // real paths of what was read
+	ids    map[string]bool // lower case
 }
 
 func (l *loader) report(severity meta.Severity, code string, origin meta.Origin, message, suggestion string) {
 	l.diags = append(l.diags, meta.Diagnostic{Severity: severity, Code: code, Key: "skills", Origin: origin, Message: message, Suggestion: suggestion})
 }
 
-// skill takes one SKILL.md, whose real path is below opened. dir is its folder as the mount sees it.
-func (l *loader) skill(m Mount, opened *os.Root, root, real, dir string) {
-	origin := meta.Origin{Layer: m.Layer, File: path.Join(m.Shown, dir, path.Base(real))}
-	full := path.Join(filepath.ToSlash(root), real)
-	if _, again := l.files[full]; again {
+// skill takes one SKILL.md: at is its real path below the root, dir its folder as the mount sees it, name what it is
+// called there.
+func (w *walk) skill(at, dir, name string) {
+	origin := meta.Origin{Layer: w.m.Layer, File: path.Join(w.m.Shown, dir, name)}
+	refuse := func(why, suggestion string) {
+		w.report(meta.SeverityError, "skill_broken", origin, why+"; the skill is left out", suggestion)
+	}
+	full := path.Join(filepath.ToSlash(w.root), at)
+	if w.files[full] {
 		return // one file under two paths is one skill
 	}
-	id := "@" + path.Join(m.Name, dir)
-	l.files[full] = id
-	if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || strings.ContainsRune("()|\\:", r) }) {
-		l.report(meta.SeverityError, "skill_broken", origin, "its folder's name cannot stand in an id; the skill is left out", "use "+legalNames)
+	w.files[full] = true
+	id := "@" + path.Join(w.m.Name, dir)
+	switch {
+	case strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || strings.ContainsRune("()|,:*?[]\\", r) }):
+		refuse("its folder's name cannot stand in an id", "use "+legalNames)
+		return
+	case w.ids[strings.ToLower(id)]:
+		refuse("its id "+id+" is another skill's but for the case", "rename the folder")
 		return
 	}
-	raw, err := read(opened, real)
+	raw, err := read(w.opened, at)
 	if err != nil {
-		l.report(meta.SeverityError, "skill_broken", origin, plain(err).Error()+"; the skill is left out", "make it a readable file")
+		refuse(plain(err).Error(), "make it a readable file")
 		return
 	}
-	doc, bad := split(raw)
-	r := &reader{}
-	if bad != nil {
-		r.bad = []problem{*bad}
-	} else {
-		folder := path.Base(dir)
-		if dir == "." {
-			folder = m.Name
-		}
-		r = define(doc, folder)
-	}
-	tell := func(severity meta.Severity, code string, p problem, more string) {
-		origin := origin
-		origin.Line, origin.Column = p.line, p.column
-		l.report(severity, code, origin, p.message+more, p.suggestion)
-	}
+	r := w.parsed(raw, dir)
 	for _, p := range r.notes {
-		tell(meta.SeverityWarning, "skill_field", p, "")
+		w.tell(meta.SeverityWarning, "skill_field", origin, p, "")
 	}
 	for _, p := range r.bad {
-		tell(meta.SeverityError, "skill_broken", p, "; the skill is left out")
+		w.tell(meta.SeverityError, "skill_broken", origin, p, "; the skill is left out")
 	}
-	if len(r.bad) > 0 || l.ids[strings.ToLower(id)] {
+	if len(r.bad) > 0 {
 		return
 	}
 	s := r.skill
 	if s.Description == "" {
-		l.report(meta.SeverityWarning, "skill_undescribed", origin, fmt.Sprintf("skill %s has no description, so it is not offered to the model", s.Name), "write description: and when to use it")
+		w.report(meta.SeverityWarning, "skill_undescribed", origin, fmt.Sprintf("skill %s has no description, so it is not offered to the model", s.Name), "write description: and when to use it")
 	}
 	sum := sha256.Sum256(raw)
 	s.ID, s.Origin, s.Sum = id, origin, hex.EncodeToString(sum[:])
-	l.ids[strings.ToLower(id)] = true
-	l.skills = append(l.skills, s)
+	w.ids[strings.ToLower(id)] = true
+	w.skills = append(w.skills, s)
+}
+
+// parsed reads a file's text.
+func (w *walk) parsed(raw []byte, dir string) *reader {
+	doc, bad := split(raw)
+	if bad != nil {
+		return &reader{bad: []problem{*bad}}
+	}
+	if dir == "." {
+		dir = w.m.Name
+	}
+	return define(doc, path.Base(dir))
+}
+
+func (l *loader) tell(severity meta.Severity, code string, origin meta.Origin, p problem, more string) {
+	origin.Line, origin.Column = p.line, p.column
+	l.report(severity, code, origin, p.message+more, p.suggestion)
 }
 
 // read looks before it opens, since opening a pipe would wait for a writer.
@@ -196,4 +206,19 @@ func plain(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// Find finds what an ID means, else what has the name: more than one when the name is not unique.
+func Find(entries []Entry, name string) []*Entry {
+	var named []*Entry
+	word := strings.TrimPrefix(name, "/")
+	for i := range entries {
+		switch e := &entries[i]; {
+		case strings.EqualFold(e.ID, word):
+			return []*Entry{e}
+		case strings.EqualFold(e.Name, word):
+			named = append(named, e)
+		}
+	}
+	return named
 }

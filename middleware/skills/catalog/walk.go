@@ -92,7 +92,7 @@ func (w *walk) holds(real, dir string) bool {
 				return true
 			}
 		}
-		w.skill(w.m, w.opened, w.root, at, dir)
+		w.skill(at, dir, name)
 		return true
 	}
 	return false
