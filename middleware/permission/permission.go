@@ -3,9 +3,8 @@
 //
 // A path rule is about names. It holds through symbolic links, `..`, the project's own absolute path, and another case
 // where the file system ignores case. A hard link is another name of a file that no look at the name can tell from the
-// first: a rule about `secrets/a` does not cover a link to it that was made elsewhere before, and making one with a
-// command is judged as an edit of the new name alone. Likewise a rule about a command is about its name: a copy of the
-// program under another is another command.
+// first: making one is judged as an edit of both, and one that was there before is not covered. Likewise a rule about a
+// command is about its name: a copy of the program under another is another command.
 package permission
 
 import (
