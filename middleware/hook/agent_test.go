@@ -2,6 +2,9 @@ package hook
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,5 +40,28 @@ func TestWhatAnAgentsHooksLeftRunningEndsWithTheAgent(t *testing.T) {
 	for _, broken := range []string{`{}`, `[{"event":"PreToolUse","type":"command"}]`} {
 		_, err = root.child(middleware.Env{Agent: middleware.Agent{Extras: bringing(broken)}})
 		require.Error(t, err, "never without its guard")
+	}
+}
+
+// In a folder of its own an agent could change the script that a relative command names.
+func TestAHookRunsInTheProjectAndIsToldWhereItsAgentWorks(t *testing.T) {
+	project, apart := t.TempDir(), t.TempDir()
+	entries, err := compile([]Entry{{Event: PostToolUse, Type: "command", Command: `pwd > seen; echo "$PERI_PROJECT_DIR" >> seen; cat >> seen`}})
+	require.NoError(t, err)
+	root := newState(middleware.Env{Project: middleware.Project{Root: project}}, Options{}, entries)
+	defer func() { require.NoError(t, root.close(t.Context())) }()
+	kid, err := root.child(middleware.Env{Project: middleware.Project{Root: apart}, Agent: middleware.Agent{Name: "kid", Depth: 1}})
+	require.NoError(t, err)
+	for s, cwd := range map[*state]string{root: project, kid: apart} {
+		s.observe(t.Context(), PostToolUse, nil, nil)
+		seen, err := os.ReadFile(filepath.Join(project, "seen"))
+		require.NoError(t, err)
+		lines := strings.SplitN(string(seen), "\n", 3)
+		require.Equal(t, []string{project, project}, lines[:2])
+		var p struct {
+			Cwd string `json:"cwd"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(lines[2]), &p))
+		require.Equal(t, cwd, p.Cwd)
 	}
 }

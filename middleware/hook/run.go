@@ -58,7 +58,8 @@ func (s *state) run(ctx context.Context, h *compiled, payload []byte) (said, err
 	return read(h.Event, raw, !context && decides(h.Event))
 }
 
-// command runs a shell command in the project's folder, with the event on its standard input.
+// command runs a shell command in the project's folder, with the event on its standard input. An agent with a folder of
+// its own gets the same: there it could change the very script that guards it.
 func (s *state) command(ctx context.Context, h *compiled, payload []byte) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", h.Command)
 	cmd.Dir = s.root

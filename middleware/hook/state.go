@@ -16,6 +16,7 @@ import (
 // state is the hooks at work in one session. A child has one of its own, which shares what is the whole session's.
 type state struct {
 	root, mode string
+	cwd        string // where the session works: the root, or the folder that an agent has of its own
 	session    string // of the main session
 	agent      middleware.Agent
 	agentID    string // the child's own session; "" = the main one
@@ -65,7 +66,7 @@ func within(ctx context.Context) *running {
 
 func newState(env middleware.Env, o Options, hooks []compiled) *state {
 	s := &state{
-		root: env.Project.Root, mode: o.Mode, brought: o.Brought, session: env.Session, resumed: env.Resumed, hooks: map[string][]compiled{},
+		root: env.Project.Root, cwd: env.Project.Root, mode: o.Mode, brought: o.Brought, session: env.Session, resumed: env.Resumed, hooks: map[string][]compiled{},
 		shared: &shared{next: len(hooks), done: map[int]bool{}}, running: within(context.Background()), notice: env.Notice,
 		web: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
@@ -78,8 +79,11 @@ func newState(env middleware.Env, o Options, hooks []compiled) *state {
 // child is the same hooks in a child session, and the child's own behind them.
 func (s *state) child(env middleware.Env) (*state, error) {
 	c := &state{
-		root: s.root, mode: s.mode, session: s.session, hooks: s.hooks, shared: s.shared, notice: s.notice, web: s.web,
+		root: s.root, cwd: s.cwd, mode: s.mode, session: s.session, hooks: s.hooks, shared: s.shared, notice: s.notice, web: s.web,
 		agent: env.Agent, agentID: env.Session, running: s.running, brought: s.brought,
+	}
+	if env.Project.Root != "" {
+		c.cwd = env.Project.Root
 	}
 	if env.Agent.Mode != "" {
 		c.mode = env.Agent.Mode
@@ -191,7 +195,7 @@ func (s *state) first(h *compiled) bool {
 // payload is what hooks of an event are told.
 func (s *state) payload(event string, more map[string]any) []byte {
 	m := map[string]any{
-		"session_id": s.session, "transcript_path": "", "cwd": s.root,
+		"session_id": s.session, "transcript_path": "", "cwd": s.cwd,
 		"permission_mode": orElse(s.mode, "default"), "hook_event_name": event,
 	}
 	if s.agentID != "" {
