@@ -78,6 +78,27 @@ func TestToolThatAChildGainedIsReported(t *testing.T) {
 	require.Contains(t, tr.take(), Leak{Check: Inherited, Closed: "Text", Owner: "Text", Where: "fork: tool TextTool", Text: "is visible, and its parent lacks it"})
 }
 
+func TestToolThatAStartedChildIsSentAndItsParentLacksIsReported(t *testing.T) {
+	tr := fabricated(t)
+	tr.check = Inherited
+	parent, err := tr.open(t.Context(), setup{closed: tr.closed})
+	require.NoError(t, err)
+	defer parent.end(nil)
+	wider, err := tr.open(t.Context(), setup{})
+	require.NoError(t, err)
+	defer wider.end(nil)
+	how := started{Prompt: "start", By: byWorkflow}
+	sent := []request{{view: wider.View(), messages: []*message.Message{{Role: message.User, Parts: []message.Part{{Kind: message.Text, Text: "start it"}}}}}}
+	tr.within(ownersOf(wider.View()), how, sent)
+	require.Empty(t, tr.take())
+	tr.within(ownersOf(parent.View()), how, sent)
+	require.Equal(t, []Leak{{Check: Inherited, Closed: "Text", Owner: "Text", Where: "start: tool TextTool", Text: "is visible, and its parent lacks it"}}, tr.take())
+	tr.within(ownersOf(wider.View()), how, nil)
+	found := tr.take()
+	require.Len(t, found, 1)
+	require.Contains(t, found[0].Text, "no request came of it")
+}
+
 func TestInstanceThatIsClosedOutOfOrderTwiceOrNeverIsReported(t *testing.T) {
 	tr := fabricated(t)
 	tr.check = Closes

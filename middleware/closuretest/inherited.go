@@ -43,17 +43,27 @@ func inherited(ctx context.Context, t *trial) {
 	t.begun(ctx)
 }
 
-// starts are the ways in which a call starts a child. A fork goes on in its parent's script, so that forks come last.
-var starts = []started{
-	{Agent: agentFree, Prompt: "start 1, an agent"},
-	{Agent: agentFree, Prompt: "start 2, an agent in the background", Background: true},
-	{Prompt: "start 3, a fork in the background", Background: true},
+// starts are the ways in which a call starts a child: by itself, by an inner call as a program makes it, and by the
+// roster's own call as a workflow makes it. A fork goes on in its parent's script, so that forks come last.
+func starts(delegate string) []started {
+	return []started{
+		{Agent: agentFree, Prompt: "start 1, an agent"},
+		{Agent: agentFree, Prompt: "start 2, an agent in the background", Background: true},
+		{Agent: agentFree, Prompt: "start 3, an agent by a program", By: byProgram},
+		{Agent: delegate, Prompt: "start 4, an agent by a workflow", By: byWorkflow},
+		{Prompt: "start 5, a fork in the background", Background: true},
+	}
 }
 
 // begun checks what children that calls start are sent: the same as those that the host makes.
 func (t *trial) begun(ctx context.Context) {
+	delegate, err := t.delegate(ctx)
+	if err != nil {
+		t.failed("session", err)
+		return
+	}
 	var steps []script.Step
-	for _, how := range starts {
+	for _, how := range starts(delegate) {
 		steps = append(steps, script.Do(startTool, jsonOf(how)))
 	}
 	s, err := t.open(ctx, setup{closed: t.closed, steps: steps})
@@ -61,39 +71,66 @@ func (t *trial) begun(ctx context.Context) {
 		t.failed("session", err)
 		return
 	}
-	above := map[string]string{}
-	for e := range s.View().All() {
-		above[e.Tool.Name] = e.Owner
-	}
+	above := ownersOf(s.View())
 	err = s.turn(prompted)
-	for _, how := range starts {
-		n := 0
-		for _, r := range s.sent.requests() {
-			if last := r.messages[len(r.messages)-1]; last.Role != message.User || !strings.HasPrefix(last.Text(), how.Prompt) {
-				continue
-			}
-			n++
-			for e := range r.view.All() {
-				if above[e.Tool.Name] != e.Owner {
-					t.leak(e.Owner, how.Prompt+": tool "+e.Tool.Name, "is visible, and its parent lacks it")
-				}
-			}
-		}
-		if n == 0 {
-			t.failed(how.Prompt, errors.New("no request came of it"))
-		}
+	for _, how := range starts(delegate) {
+		t.within(above, how, s.sent.requests())
 	}
 	if err := s.end(err); err != nil {
 		t.failed("session", err)
 	}
 }
 
+// delegate names an agent that the suite's own way of starting agents can start: the first of its roster that can be made,
+// or the kit's own.
+func (t *trial) delegate(ctx context.Context) (string, error) {
+	s, err := t.open(ctx, setup{closed: t.closed})
+	if err != nil {
+		return "", err
+	}
+	name := agentFree
+	if by, ok := s.Chain().Starter(nil); ok {
+		for _, a := range by.List() {
+			if _, err := s.Agent(s.ctx, a.Name); err == nil {
+				name = a.Name
+				break
+			}
+		}
+	}
+	return name, s.end(nil)
+}
+
+// ownersOf are the tools of a view with their owners.
+func ownersOf(v *toolview.View) map[string]string {
+	out := map[string]string{}
+	for e := range v.All() {
+		out[e.Tool.Name] = e.Owner
+	}
+	return out
+}
+
+// within checks that what a child was sent is its parent's, and that it was sent something.
+func (t *trial) within(above map[string]string, how started, sent []request) {
+	n := 0
+	for _, r := range sent {
+		if last := r.messages[len(r.messages)-1]; last.Role != message.User || !strings.HasPrefix(last.Text(), how.Prompt) {
+			continue
+		}
+		n++
+		for e := range r.view.All() {
+			if above[e.Tool.Name] != e.Owner {
+				t.leak(e.Owner, how.Prompt+": tool "+e.Tool.Name, "is visible, and its parent lacks it")
+			}
+		}
+	}
+	if n == 0 {
+		t.failed(how.Prompt, errors.New("no request came of it"))
+	}
+}
+
 // subset checks that a child sees nothing that its parent does not.
 func (t *trial) subset(who string, parent, child *session.Session) {
-	above := map[string]string{}
-	for e := range parent.View().All() {
-		above[e.Tool.Name] = e.Owner
-	}
+	above := ownersOf(parent.View())
 	for e := range child.View().All() {
 		if above[e.Tool.Name] != e.Owner {
 			t.leak(e.Owner, who+": tool "+e.Tool.Name, "is visible, and its parent lacks it")

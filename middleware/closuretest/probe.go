@@ -65,11 +65,30 @@ func (crew) List() []middleware.AgentInfo { return nil }
 type started struct {
 	Agent      string `json:"agent,omitempty" doc:"who; nobody = a fork"`
 	Background bool   `json:"background,omitempty" doc:"in the background"`
+	By         string `json:"by,omitempty" doc:"by an inner call instead"`
 	Prompt     string `json:"prompt,omitempty" doc:"by which its requests are known"`
+}
+
+// What else starts a child than its caller: an inner call, and the call of the tool by which the session starts agents.
+const (
+	byProgram  = "program"
+	byWorkflow = "workflow"
+)
+
+// Start is the call of the kit's own tool, for a suite that has none of its own.
+func (crew) Start(t toolview.Task) (toolview.Inner, error) {
+	return toolview.Inner{Name: startTool, Args: []byte(jsonOf(started{Agent: t.Agent, Prompt: t.Prompt}))}, nil
 }
 
 // startChild returns when the child is done.
 func startChild(_ context.Context, _ any, _ *toolview.Call, in started, h toolview.Host) (*message.Result, error) {
+	switch in.By {
+	case byProgram:
+		in.By = ""
+		return h.Dispatch([]toolview.Inner{{Name: startTool, Args: []byte(jsonOf(in))}})[0], nil
+	case byWorkflow:
+		return h.Delegate([]toolview.Task{{Agent: in.Agent, Prompt: in.Prompt}})[0], nil
+	}
 	sp := toolview.Spawn{Agent: in.Agent, Fork: in.Agent == "", Origin: "closuretest", Background: in.Background, Prompt: in.Prompt}
 	res, err := h.Spawn(sp)
 	if err != nil || res.Error || !in.Background {
