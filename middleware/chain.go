@@ -313,10 +313,38 @@ func (l *Link) route(name string, paused map[string]bool) (Route, bool) {
 	if !l.on() || paused[l.Name] {
 		return Route{}, false
 	}
-	for _, r := range l.Instance.Routes {
+	for _, r := range l.Commands() {
 		if r.Name == name {
 			return r, true
 		}
 	}
 	return Route{}, false
+}
+
+// Commands are the routes that the link has now, whether it is paused or not.
+func (l *Link) Commands() []Route {
+	if !l.on() {
+		return nil
+	}
+	out := l.Instance.Routes
+	if l.Instance.LiveRoutes == nil {
+		return out
+	}
+	for _, r := range l.Instance.LiveRoutes() {
+		if r.Run != nil {
+			out = append(out[:len(out):len(out)], r)
+		}
+	}
+	return out
+}
+
+// Diagnostics are what the live middlewares find wrong with themselves at the moment, in chain order.
+func (c *Chain) Diagnostics() []meta.Diagnostic {
+	var out []meta.Diagnostic
+	for i := range c.links {
+		if l := &c.links[i]; l.on() && l.Instance.Diagnostics != nil {
+			out = append(out, l.Instance.Diagnostics()...)
+		}
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/prompt"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/toolview"
@@ -62,14 +63,18 @@ type Instance struct {
 	// Vars fills the placeholders of its own Live segments, once.
 	Vars  map[string]string
 	Hooks Hooks
-	// Routes runs the declared routes, by name.
-	Routes []Route
+	// Routes runs the declared routes, by name. LiveRoutes are further ones that come and go, of a middleware with a
+	// RouteFamily. It never blocks, and is safe for concurrent use.
+	Routes     []Route
+	LiveRoutes func() []Route
 	// Contribute adds to one request. It runs on the loop's goroutine and is not to block.
 	Contribute func(context.Context, *Step, *prompt.Tail) error
 	// Agents says who may be spawned by name.
 	Agents Agents
 	// Facts tells what no other field shows: agents, skills, servers.
 	Facts func() []Fact
+	// Diagnostics tells what is wrong with it at the moment. It never blocks, and is safe for concurrent use.
+	Diagnostics func() []meta.Diagnostic
 	// Tune takes new values of the settings that may change while the session lives, by settings key. It checks a value
 	// and returns what puts it in force, for this instance and those that came from its Child: a change of several
 	// settings is made whole or not at all. It may run beside the instance's tools.

@@ -1,6 +1,10 @@
 package middleware
 
-import "context"
+import (
+	"context"
+
+	"github.com/metaharness/peri/prompt/message"
+)
 
 // RouteDecl is the name of a slash command, without the slash, and what it is for.
 type RouteDecl struct {
@@ -20,10 +24,11 @@ type Route struct {
 }
 
 // RouteReply is what a route makes of a prompt: either a text that answers it without a model, or a prompt that takes
-// its place.
+// its place. Parts are what goes with such a prompt.
 type RouteReply struct {
-	Text   string `json:"text,omitempty"`
-	Prompt string `json:"prompt,omitempty"`
+	Text   string         `json:"text,omitempty"`
+	Prompt string         `json:"prompt,omitempty"`
+	Parts  []message.Part `json:"parts,omitempty"`
 }
 
 // RunRoute runs a route, contained.

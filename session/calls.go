@@ -101,15 +101,7 @@ func (rt *local) keep(asks []*Ready, answers []Approval) {
 
 // Ask puts a flow's question to a person.
 func (rt *local) Ask(_ *Ready, q toolview.Question) (toolview.Answer, error) {
-	if rt.s.opt.Asker == nil {
-		return toolview.Answer{}, toolview.ErrNoAsker
-	}
-	var answer toolview.Answer
-	err := rt.s.person(rt.ctx, func() (err error) {
-		answer, err = rt.s.opt.Asker.Ask(rt.ctx, q)
-		return err
-	})
-	return answer, err
+	return rt.s.ask(rt.ctx, q)
 }
 
 // Starts asks the owner of the agents for its calls.

@@ -40,7 +40,8 @@ type local struct {
 
 func (s *Session) newLocal(ctx context.Context, yield func(message.Event, error) bool) *local {
 	rt := &local{s: s, out: yield, judge: s.chain.NewJudge(s.opt.GateBudget)}
-	rt.ctx, rt.cancel = context.WithCancel(toolview.WithProgress(ctx, rt.progress))
+	ctx = toolview.WithAsker(toolview.WithProgress(ctx, rt.progress), s.ask)
+	rt.ctx, rt.cancel = context.WithCancel(ctx)
 	// A session that closes ends its turn.
 	rt.crew.stop = context.AfterFunc(s.ctx, rt.cancel)
 	return rt

@@ -209,8 +209,10 @@ func (s *Session) Frozen() *Frozen { return s.frozen }
 // Digest is the digest of all that is frozen.
 func (s *Session) Digest() string { return s.frozen.Digest() }
 
-// Diagnostics are what creation found worth telling.
-func (s *Session) Diagnostics() []meta.Diagnostic { return s.notes }
+// Diagnostics are what creation found worth telling, and what its middlewares find wrong with themselves now.
+func (s *Session) Diagnostics() []meta.Diagnostic {
+	return append(s.notes[:len(s.notes):len(s.notes)], s.chain.Diagnostics()...)
+}
 
 // Chain is the session's chain.
 func (s *Session) Chain() *middleware.Chain { return s.chain }

@@ -111,7 +111,7 @@ func chainFacts(l *middleware.Link, policy *toolview.Policy) []Fact {
 	if l.Fate.Status != middleware.Live || paused {
 		return out
 	}
-	for _, r := range l.Instance.Routes {
+	for _, r := range l.Commands() {
 		out = append(out, Fact{Surface: OnRoute, Name: "/" + r.Name, Owner: l.Name, Doc: r.Doc, Detail: "command"})
 	}
 	if l.Instance.Contribute != nil {

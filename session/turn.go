@@ -74,7 +74,7 @@ func (rt *local) route(in Input) (Input, error) {
 	case err != nil:
 		return in, fmt.Errorf("session: /%s: %w", name, err)
 	case reply.Prompt != "":
-		parts := []message.Part{{Kind: message.Text, Text: reply.Prompt}}
+		parts := append([]message.Part{{Kind: message.Text, Text: reply.Prompt}}, reply.Parts...)
 		in.Parts = append(parts, in.Parts[1:]...)
 	default:
 		in.Answer = message.Of(message.Assistant, reply.Text)

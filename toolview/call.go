@@ -114,6 +114,23 @@ func (c *Call) Progress(ctx context.Context, text string) {
 	}
 }
 
+// Ask puts a question to a person on behalf of whatever ctx was lent to: a call or a command at work. It is for what comes
+// from outside while that runs, such as a server's question; without anybody to ask it returns ErrNoAsker. It may be called
+// from any goroutine, and returns when ctx ends.
+func Ask(ctx context.Context, q Question) (Answer, error) {
+	if f, ok := ctx.Value(askerKey{}).(func(context.Context, Question) (Answer, error)); ok {
+		return f(ctx, q)
+	}
+	return Answer{}, ErrNoAsker
+}
+
+type askerKey struct{}
+
+// WithAsker lets Ask reach f.
+func WithAsker(ctx context.Context, f func(context.Context, Question) (Answer, error)) context.Context {
+	return context.WithValue(ctx, askerKey{}, f)
+}
+
 type progressKey struct{}
 
 // WithProgress lets Call.Progress reach f. f may be called from any goroutine.

@@ -212,7 +212,7 @@ func (x *explainer) route(name string) {
 		}
 		there := false
 		if l.Instance != nil && l.Fate.Status == middleware.Live {
-			for _, r := range l.Instance.Routes {
+			for _, r := range l.Commands() {
 				there = there || r.Name == name
 			}
 		}

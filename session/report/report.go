@@ -236,7 +236,7 @@ func (r *Report) link(l middleware.Link) {
 		}
 	}
 	if l.Instance != nil && l.Fate.Status == middleware.Live {
-		for _, d := range l.Instance.Routes {
+		for _, d := range l.Commands() {
 			out.Routes = append(out.Routes, d.Name)
 			r.Routes = append(r.Routes, Route{d.Name, l.Name, d.Doc})
 		}
