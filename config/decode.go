@@ -173,6 +173,8 @@ func server(name string, p place) Server {
 		Trusted: read[bool](p.at("trusted")),
 		Direct:  p.at("direct").items(),
 		Tools:   p.at("tools").gate(),
+		Timeout: read[float64](p.at("timeout")),
+		OAuth:   OAuth{read[string](p.at("oauth").at("client_id")), read[string](p.at("oauth").at("secret"))},
 	}
 }
 

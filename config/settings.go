@@ -110,6 +110,13 @@ type Server struct {
 	Enabled, Trusted Value[bool]
 	Direct           []Item
 	Tools            Gate
+	Timeout          Value[float64]
+	OAuth            OAuth
+}
+
+// OAuth is how a client with a secret of its own signs in. Secret names an environment variable.
+type OAuth struct {
+	ClientID, Secret Value[string]
 }
 
 // Source is one OpenAPI document. Auth is nil, a string or a map[string]any.

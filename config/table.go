@@ -244,6 +244,12 @@ var serverNode = group(
 	named{"trusted", flag(false, riskyTrue, "Whether its annotations count.")},
 	named{"direct", node{kinds: list, elem: texts, rule: highest, doc: "Selectors of its tools that are not deferred."}},
 	named{"tools", toolGate},
+	named{"timeout", node{kinds: number, min: 0.1, max: 86400, doc: "Seconds that a call may go on without a word. Absent: 600."}},
+	named{"oauth", group(
+		"How to sign in at a url that wants it, as a client with a secret of its own.",
+		named{"client_id", word(risky, "The client's id.")},
+		named{"secret", word(risky, "The environment variable that holds the client's secret.")},
+	)},
 )
 
 var sourceNode = group(

@@ -70,6 +70,9 @@ func (s *Suite) Bands() []toolview.Band {
 				out = append(out, toolview.Band{Owner: m.Name, Set: set})
 			}
 		}
+		if m.Dynamic != "" {
+			out = append(out, toolview.Band{Owner: m.Name, Prefix: m.Dynamic})
+		}
 	}
 	return out
 }

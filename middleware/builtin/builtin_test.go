@@ -142,7 +142,6 @@ compact: {budget: 0.5, auto: false}
 agents: {explore: {memory: user}}
 `})
 	home := write(t, map[string]string{"settings.yaml": `
-mcp: {servers: {a: {command: a}}}
 lsp: {servers: {go: {command: gopls}}}
 `})
 	s := load(t, root, home)
@@ -153,7 +152,7 @@ lsp: {servers: {go: {command: gopls}}}
 		keys = append(keys, d.Key)
 	}
 	require.ElementsMatch(t, []string{
-		"mcp.servers.a", "lsp.servers.go",
+		"lsp.servers.go",
 		"compact.budget", "compact.auto", "agents.explore.memory",
 	}, keys)
 }

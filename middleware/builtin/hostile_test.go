@@ -139,7 +139,9 @@ func TestADeniedCommandDoesNotRunByAnyOtherMeans(t *testing.T) {
 	call("Agent", map[string]any{"agent": "general", "prompt": "try it"})
 	call("Bash", map[string]any{"command": "rewritten"})
 	// By a program, by a workflow, by an agent made for it, and again by the very call that was refused.
-	extra := func(tool string, args map[string]any) { call("ExecuteExtraTool", map[string]any{"name": tool, "arguments": args}) }
+	extra := func(tool string, args map[string]any) {
+		call("ExecuteExtraTool", map[string]any{"name": tool, "arguments": args})
+	}
 	extra("RunCode", map[string]any{"code": `Bash(command="launch now")`})
 	extra("RunCode", map[string]any{"code": `Bash(command="env la" + "unch now")`})
 	extra("RunCode", map[string]any{"code": `BashStart(command="launch now")`})

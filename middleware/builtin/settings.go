@@ -39,6 +39,7 @@ func options(l *config.Loaded, agents *subagent.Catalog) Options {
 			BashAsync:      s.Workspace.BashAsync.V,
 		},
 		Web:    web.Options{Search: s.Web.Search.V, AllowPrivate: s.Web.AllowPrivate.V},
+		MCP:    servers(l),
 		Memory: memories(l),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
+	"github.com/metaharness/peri/middleware/mcp"
 	"github.com/metaharness/peri/middleware/memory"
 	"github.com/metaharness/peri/middleware/openapi"
 	"github.com/metaharness/peri/middleware/permission"
@@ -42,6 +43,7 @@ type Options struct {
 	Workspace     workspace.Options
 	Web           web.Options
 	Memory        memory.Options
+	MCP           mcp.Options
 	OpenAPI       openapi.Options
 	Ptc           ptc.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
@@ -53,9 +55,10 @@ type Options struct {
 func Suite(o Options) (*middleware.Suite, error) {
 	gate, err := permission.New(o.Permission)
 	hooks, wrong := hook.New(o.Hook)
+	served, unfit := mcp.New(o.MCP)
 	api, bad := openapi.New(o.OpenAPI)
 	plugins, torn := plugin.New(o.Plugin)
-	err = errors.Join(err, wrong, torn, o.Web.Check(), o.Memory.Check(), bad)
+	err = errors.Join(err, wrong, torn, o.Web.Check(), o.Memory.Check(), unfit, bad)
 	if err != nil {
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
@@ -90,6 +93,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		web.New(o.Web),             // the world outside, behind the project's own files
 		code.New(code.Options{}),   // what the project is made of, beside those who work on it; a text and no tool
 		memory.New(o.Memory),       // what earlier sessions left, behind what can be looked up afresh
+		served,                     // what others' programs can do, behind what is built in
 		api,                        // what the user's own services offer, behind what everybody has
 
 		// What combines the above: by its own calls, each of which is judged and run like a model's.

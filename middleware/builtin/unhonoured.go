@@ -13,9 +13,6 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 	report := func(key string, at meta.Origin) {
 		out = append(out, notHonoured(key, at))
 	}
-	for _, m := range s.MCP {
-		report("mcp.servers."+m.Name, m.Origin)
-	}
 	for _, l := range s.LSP {
 		report("lsp.servers."+l.Name, l.Origin)
 	}
