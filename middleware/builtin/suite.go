@@ -11,6 +11,7 @@ import (
 	"github.com/metaharness/peri/middleware/clock"
 	"github.com/metaharness/peri/middleware/code"
 	"github.com/metaharness/peri/middleware/defaultprompt"
+	"github.com/metaharness/peri/middleware/goal"
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
@@ -98,7 +99,8 @@ func Suite(o Options) (*middleware.Suite, error) {
 
 		// What combines the above: by its own calls, each of which is judged and run like a model's.
 		workflow.New(workflow.Options{Depth: o.SubAgent.Depth, Multitask: o.SubAgent.Multitask}), // agents by a script, within delegation's own limits
-		ptc.New(o.Ptc), // tools by a program; behind everything that it may call
+		ptc.New(o.Ptc),           // tools by a program; behind everything that it may call
+		goal.New(goal.Options{}), // keeps the above at it: asked whether a turn is over behind the user's own hooks
 	}
 	list = append(list, o.More...) // a program's own, behind what it builds upon
 	// Last of the tool owners: what it finds is everything before it.
