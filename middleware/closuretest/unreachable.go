@@ -271,12 +271,17 @@ func (t *trial) prompts(s *subject, routes []string) {
 	for _, route := range routes {
 		owner := t.routeOwner(route)
 		for _, prefix := range []string{"", owner + ":"} {
-			got, typo := blank(t.ask(s, prefix+route), route), blank(t.ask(s, prefix+misspell(route)), misspell(route))
+			got, typo := t.answer(s, prefix, route), t.answer(s, prefix, misspell(route))
 			if got != typo {
 				t.leak(owner, "route /"+prefix+route, "is answered unlike a misspelt one: %s", difference(typo, got))
 			}
 		}
 	}
+}
+
+// answer is what a prompt with a route is answered, one word put for its name, which need not be a word itself.
+func (t *trial) answer(s *subject, prefix, route string) string {
+	return blank(strings.ReplaceAll(t.ask(s, prefix+route), "/"+prefix+route, "/"+prefix+"NAME"), route)
 }
 
 func (t *trial) routeOwner(route string) string {
