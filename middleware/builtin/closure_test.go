@@ -20,9 +20,11 @@ persona: terse
 web: {search: "searxng:https://search.example"}
 memory: {provider: files}
 `,
-		".peri/workflows/sweep.star": "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
-		"tide.yaml":                  "openapi: 3.1.0\ninfo: {title: Tide, version: '1'}\nservers: [{url: 'https://tide.example'}]\npaths: {/height: {get: {operationId: height}}}\n",
-		".peri/agents/reviewer.md":   "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\n---\nRead the change.\n",
+		".peri/workflows/sweep.star":   "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
+		"tide.yaml":                    "openapi: 3.1.0\ninfo: {title: Tide, version: '1'}\nservers: [{url: 'https://tide.example'}]\npaths: {/height: {get: {operationId: height}}}\n",
+		".peri/agents/reviewer.md":     "---\nname: reviewer\ndescription: Reads a change.\ntools: Read, Grep\nskills: [style]\n---\nRead the change.\n",
+		".peri/skills/style/SKILL.md":  "---\nname: style\ndescription: How code looks here.\n---\nTabs.\n",
+		".claude/skills/ship/SKILL.md": "---\nname: ship\ndescription: Brings a release out.\nallowed-tools: Read\ndisable-model-invocation: true\n---\nShip $1.\n",
 	})
 	home := write(t, map[string]string{
 		"plugins/kit/.claude-plugin/plugin.json": `{"name": "kit", "version": "1.0.0", "description": "Does it all."}`,

@@ -24,7 +24,7 @@ func (s *Setup) skills(o config.Options, plain *middleware.Suite, opt *Options) 
 	reserved := reservedCommands(plain)
 	tools := lists(set.Tools)
 	rules := catalog.Rules{
-		Deny:      selectors(set.Skills.Deny),
+		Deny:     selectors(set.Skills.Deny),
 		ToolDeny: append(sound(tools.Deny), sound(selectors(set.Permissions.Deny))...),
 	}
 	for _, l := range tools.Allow {
