@@ -161,7 +161,7 @@ type Step struct {
 type Input struct {
 	Parts []message.Part `json:"parts"`
 	// Call runs a tool for the prompt as if the model had called it: resolved by the view that holds now, judged, asked
-	// about and run. It is called on the hook's own goroutine.
+	// about and run. It is called on the hook's own goroutine; nil = there is no turn to run it in.
 	Call func(toolview.Inner) *message.Result `json:"-"`
 }
 

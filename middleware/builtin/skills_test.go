@@ -213,6 +213,7 @@ func TestASkillsToolsOnlyNarrowAndOnlyUntilTheNextPrompt(t *testing.T) {
 		step("LS", `{}`), script.Say("done"),
 		step("LS", `{}`), script.Say("done"),
 		step("Bash", `{"command":"git status"}`), script.Say("done"),
+		step("LS", `{}`), script.Say("done"),
 	), "")
 	view := s.View()
 	play(t, s, "one")
@@ -235,6 +236,10 @@ func TestASkillsToolsOnlyNarrowAndOnlyUntilTheNextPrompt(t *testing.T) {
 	require.Contains(t, said(t, s, "/look"), refused, "a skill that the user calls narrows too")
 	require.NotContains(t, said(t, s, "four"), refused)
 	require.NotContains(t, said(t, s, "/calm"), "needs approval")
+
+	fork, err := s.Fork(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, said(t, fork, "five"), "does not let", "what the host makes between turns is not bound")
 
 	granted := newSite(t, "")
 	granted.skill(".peri/skills", "grant", "allowed-tools: Bash")
@@ -314,6 +319,9 @@ func TestAnAgentHasItsSkillsBeforeItBeginsAndOnce(t *testing.T) {
 			require.Contains(t, of(sc), "go on", "the agent works without")
 		})
 	}
+	_, sc, s := build("agents: {kid: {skills: style}}\n", "")
+	play(t, s, "go")
+	require.Equal(t, 1, strings.Count(of(sc), "Text of style"), "settings may name them too")
 	site, _, _ := build("", "skills: [stlye]\n")
 	d := load(t, site.root, site.home).Diagnostics
 	require.Len(t, d, 1)

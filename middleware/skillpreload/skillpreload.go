@@ -68,7 +68,7 @@ type preload struct {
 
 // input adds the skills to the first prompt. Turns of one session never overlap.
 func (p *preload) input(ctx context.Context, in *middleware.Input) error {
-	if p.over {
+	if p.over || in.Call == nil {
 		return nil
 	}
 	p.over = true

@@ -82,9 +82,17 @@ func (s *session) routes() []middleware.Route {
 	return out
 }
 
+// maxBody bounds what one skill may add to a conversation, in bytes. Good ones have a tenth of it.
+const maxBody = 64 << 10
+
 // render is a skill's text with its arguments in their places. What the arguments hold is not looked at again.
 func render(skill *catalog.Skill, t catalog.Text, args string) string {
-	body, placed := substitute(t.Body, args)
+	whole := t.Body
+	if len(whole) > maxBody {
+		whole = strings.ToValidUTF8(whole[:maxBody], "")
+		whole = whole[:strings.LastIndexByte(whole, '\n')+1] + fmt.Sprintf("[The text goes on: it has %d bytes. The rest is in %s.]", len(t.Body), t.File)
+	}
+	body, placed := substitute(whole, args)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Skill %s\n\nIts files are in %s; paths in its text are relative to that folder.\n\n%s", skill.Name, t.Folder, body)
 	if args = strings.TrimSpace(args); args != "" && !placed {

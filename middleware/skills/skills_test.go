@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,6 +114,15 @@ func TestArgumentsStandWhereTheTextWantsThem(t *testing.T) {
 			require.Contains(t, prompt(t, s, "/x "+c.args), "\n\n"+c.want+"done", "and the same by slash")
 		})
 	}
+}
+
+func TestALongTextIsCutAndSaysWhereTheRestIs(t *testing.T) {
+	dir := mount(t, "user", map[string]string{"x": text("x", strings.Repeat("All of this is ü.\n", 10_000))})
+	s := open(t, script.New(script.Do("Skill", `{"name":"x"}`), script.Say("done")), skills.New(skills.Options{Catalog: read(t, dir)}))
+	loaded := prompt(t, s, "go")
+	require.Less(t, len(loaded), 66<<10)
+	require.Contains(t, loaded, "All of this is ü.\n[The text goes on: it has 189999 bytes. The rest is in ")
+	require.Contains(t, loaded, filepath.Join("x", "SKILL.md")+".]")
 }
 
 // bringer stands for who brings skills of its own, such as a plugin.

@@ -13,8 +13,8 @@ import (
 // Text is a skill's text as its file has it now.
 type Text struct {
 	Body string
-	// Folder is where its further files are, an absolute path.
-	Folder string
+	// File is where it stands, Folder where its further files are: absolute paths.
+	File, Folder string
 	// Changed says that the file is another than when the catalog was made.
 	Changed bool
 }
@@ -55,8 +55,6 @@ func (c *Catalog) Read(s *Skill) (Text, error) {
 		return Text{}, fmt.Errorf("%s: there is no text behind the front matter", s.Origin.File)
 	}
 	sum := sha256.Sum256(raw)
-	return Text{
-		Body: doc.body, Folder: filepath.Join(root, filepath.FromSlash(path.Dir(real))),
-		Changed: hex.EncodeToString(sum[:]) != s.Sum,
-	}, nil
+	file := filepath.Join(root, filepath.FromSlash(real))
+	return Text{Body: doc.body, File: file, Folder: filepath.Dir(file), Changed: hex.EncodeToString(sum[:]) != s.Sum}, nil
 }

@@ -15,6 +15,7 @@ import (
 const (
 	maxLevels  = 5     // of folders below a mount
 	maxFolders = 20000 // that one mount is searched through
+	maxSkills  = 5000  // of all mounts: each is stored with every session
 )
 
 // fileNames are how a skill's file may be called; the first that is there counts.
@@ -129,6 +130,13 @@ func (w *walk) folder(real, dir string, level int) {
 }
 
 func (w *walk) entry(real, dir string, level int, e fs.DirEntry) {
+	if len(w.skills) >= maxSkills && !w.full {
+		w.full = true
+		w.report(meta.SeverityWarning, "skill_folder", meta.Origin{Layer: w.m.Layer, File: w.m.Shown}, fmt.Sprintf("over %d skills: the rest is not read", maxSkills), "name a smaller folder")
+	}
+	if w.full {
+		return
+	}
 	if e.Type()&fs.ModeSymlink != 0 {
 		at, err := inside(w.root, real)
 		if err != nil {
