@@ -129,7 +129,7 @@ var tree = group(
 	)},
 	named{"skills", group(
 		"Which skills sessions see.",
-		named{"mounts", with(strict, "More folders that hold skills.")},
+		named{"mounts", with(strict, "More folders that hold skills: PATH, or NAME=PATH.")},
 		named{"allow", with(narrow, "Skill ids or globs. Absent: everything; []: nothing. Layers intersect.")},
 		named{"deny", with(strict, "Skill ids or globs. Always wins; layers add up.")},
 	)},
