@@ -19,7 +19,9 @@ func named() toolview.Band {
 		Subjects: toolview.Subjects(func(in says) []toolview.Subject {
 			return []toolview.Subject{{Kind: toolview.Name, Value: "@shelf/" + in.Text, Same: []string{in.Text}}}
 		}),
-	}, func(context.Context, any, *toolview.Call, says) (*message.Result, error) { return message.Say("took"), nil })
+	}, func(context.Context, any, *toolview.Call, says) (*message.Result, error) {
+		return message.Say("took"), nil
+	})
 	return toolview.Band{Owner: "TakeMiddleware", Set: toolview.MustSet(t)}
 }
 
@@ -48,8 +50,14 @@ func TestAFrameRefusesTheCallsThatAViewUnderItWouldNotMake(t *testing.T) {
 	bands := []toolview.Band{named(), direct("OtherMiddleware", "Other"), pair(), deferred("LateMiddleware", "Late")}
 	open := view(free(), bands...)
 	for _, l := range []toolview.Lists{
-		{}, {Deny: sel("Take")}, {Deny: sel("Take(book)")}, {Deny: sel("Take(pen)")}, {Allow: [][]toolview.Selector{sel("Other")}},
-		{Allow: [][]toolview.Selector{sel("Take(book)", "Other")}}, {Allow: [][]toolview.Selector{sel("Take(pen)")}}, {Allow: [][]toolview.Selector{{}}},
+		{},
+		{Deny: sel("Take")},
+		{Deny: sel("Take(book)")},
+		{Deny: sel("Take(pen)")},
+		{Allow: [][]toolview.Selector{sel("Other")}},
+		{Allow: [][]toolview.Selector{sel("Take(book)", "Other")}},
+		{Allow: [][]toolview.Selector{sel("Take(pen)")}},
+		{Allow: [][]toolview.Selector{{}}},
 	} {
 		under := view(&toolview.Policy{Frames: []*toolview.Frame{frame(t, l)}}, bands...)
 		for _, name := range []string{"Take", "Other", "Find"} {

@@ -319,10 +319,20 @@ func TestAnAgentHasItsSkillsBeforeItBeginsAndOnce(t *testing.T) {
 			require.Contains(t, of(sc), "go on", "the agent works without")
 		})
 	}
-	_, sc, s := build("agents: {kid: {skills: style}}\n", "")
+	site, sc, s := build("", "skills: [style]\n")
+	site.skill(".peri/skills", "style", "disallowed-tools: LS")
+	kid := script.For(map[string][]script.Step{
+		"":    {script.Do("Agent", `{"agent":"kid","prompt":"work"}`), script.Do("LS", `{}`), script.Say("done")},
+		"kid": {script.Do("LS", `{}`), script.Say("a")},
+	})
+	play(t, site.open(kid, ""), "go")
+	require.Equal(t, 1, strings.Count(plain(t, kid.Sent()[2].Messages), "does not let `LS` be called"), "what it narrows is narrowed for the agent")
+	require.NotContains(t, plain(t, kid.Sent()[len(kid.Sent())-1].Messages), "does not let", "and for nobody else")
+
+	_, sc, s = build("agents: {kid: {skills: style}}\n", "")
 	play(t, s, "go")
 	require.Equal(t, 1, strings.Count(of(sc), "Text of style"), "settings may name them too")
-	site, _, _ := build("", "skills: [stlye]\n")
+	site, _, _ = build("", "skills: [stlye]\n")
 	d := load(t, site.root, site.home).Diagnostics
 	require.Len(t, d, 1)
 	require.Equal(t, "agents.kid", d[0].Key)

@@ -90,7 +90,10 @@ func render(skill *catalog.Skill, t catalog.Text, args string) string {
 	whole := t.Body
 	if len(whole) > maxBody {
 		whole = strings.ToValidUTF8(whole[:maxBody], "")
-		whole = whole[:strings.LastIndexByte(whole, '\n')+1] + fmt.Sprintf("[The text goes on: it has %d bytes. The rest is in %s.]", len(t.Body), t.File)
+		if i := strings.LastIndexByte(whole, '\n'); i > 0 {
+			whole = whole[:i]
+		}
+		whole += fmt.Sprintf("\n[The text goes on: it has %d bytes. The rest is in %s.]", len(t.Body), t.File)
 	}
 	body, placed := substitute(whole, args)
 	var b strings.Builder

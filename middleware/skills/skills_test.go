@@ -116,6 +116,15 @@ func TestArgumentsStandWhereTheTextWantsThem(t *testing.T) {
 	}
 }
 
+func TestAMisspeltNameIsAnsweredWithNamesThatTheModelMayHave(t *testing.T) {
+	dir := mount(t, "user", map[string]string{"review": text("review", "x"), "deploy": text("deploy", "x", "disable-model-invocation: true")})
+	s := open(t, script.New(script.Do("Skill", `{"name":"reveiw"}`), script.Do("Skill", `{"name":"deplay"}`), script.Say("done")), skills.New(skills.Options{Catalog: read(t, dir)}))
+	got := prompt(t, s, "go")
+	require.Contains(t, got, "There is no skill `reveiw`. Did you mean `review`?")
+	require.Contains(t, got, "There is no skill `deplay`.")
+	require.NotContains(t, got, "deploy")
+}
+
 func TestALongTextIsCutAndSaysWhereTheRestIs(t *testing.T) {
 	dir := mount(t, "user", map[string]string{"x": text("x", strings.Repeat("All of this is ü.\n", 10_000))})
 	s := open(t, script.New(script.Do("Skill", `{"name":"x"}`), script.Say("done")), skills.New(skills.Options{Catalog: read(t, dir)}))
@@ -123,6 +132,12 @@ func TestALongTextIsCutAndSaysWhereTheRestIs(t *testing.T) {
 	require.Less(t, len(loaded), 66<<10)
 	require.Contains(t, loaded, "All of this is ü.\n[The text goes on: it has 189999 bytes. The rest is in ")
 	require.Contains(t, loaded, filepath.Join("x", "SKILL.md")+".]")
+
+	dir = mount(t, "user", map[string]string{"x": text("x", strings.Repeat("ü", 100_000))})
+	s = open(t, script.New(script.Do("Skill", `{"name":"x"}`), script.Say("done")), skills.New(skills.Options{Catalog: read(t, dir)}))
+	loaded = prompt(t, s, "go")
+	require.Greater(t, len(loaded), 60<<10, "one long line keeps its head")
+	require.NotContains(t, loaded, "\ufffd")
 }
 
 // bringer stands for who brings skills of its own, such as a plugin.
