@@ -27,6 +27,8 @@ type Options struct {
 	Root    string // the project's folder; "" finds it from the working directory
 	Home    string // "" is DefaultHome()
 	Managed string // the administrator's file; "" is /etc/peri/settings.yaml, "-" is none
+	// Shared leaves out the project's local layer, which is not committed.
+	Shared bool
 	// Set holds "path=value" pairs of the option layer, such as meta.WebMiddleware=false. Values are YAML; a later pair
 	// replaces an earlier one. A name with a dot in it is quoted: mcp.servers."a.b".enabled=true.
 	Set []string

@@ -98,11 +98,10 @@ func places(o Options) (*Loaded, []LayerFile, error) {
 	files := []LayerFile{{Name: Global, File: filepath.Join(l.Home, "settings.yaml")}}
 	// The home folder seen from its parent is not a second, less trusted layer.
 	if dot := filepath.Join(l.Root, dotFolder); !same(dot, l.Home) {
-		files = append(
-			files,
-			LayerFile{Name: Project, File: filepath.Join(dot, "settings.yaml")},
-			LayerFile{Name: Local, File: filepath.Join(dot, "settings.local.yaml")},
-		)
+		files = append(files, LayerFile{Name: Project, File: filepath.Join(dot, "settings.yaml")})
+		if !o.Shared {
+			files = append(files, LayerFile{Name: Local, File: filepath.Join(dot, "settings.local.yaml")})
+		}
 	}
 	files = append(files, LayerFile{Name: Option})
 	if managed != "" {

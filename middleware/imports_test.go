@@ -56,6 +56,7 @@ var rules = []rule{
 	{"session/provider/...", slices.Concat(below["middleware"], []string{"session/provider/exchange", "session/provider/lower"}), []string{"*"}, "an adapter knows requests, and no session and no other adapter"},
 	{"session/store/...", below["session"], []string{"*"}, "a store keeps journals, and knows no other store"},
 	{"session/report", below["session"], nil, "a report is a projection of a session"},
+	{"session/lock", below["session"], nil, "a lock is a projection of a session"},
 	{"session/acp", slices.Concat(below["session"], []string{"session/report"}), []string{"*"}, "a projection of surface and events"},
 	{"session/tui", slices.Concat(below["session"], []string{"session/report"}), []string{"*"}, "a projection of surface and events"},
 	{"cmd/...", []string{"..."}, []string{"*"}, "the program may use anything"},

@@ -84,6 +84,9 @@ func (p *program) shown(ctx context.Context, setup *builtin.Setup) (*session.Ses
 	}, people{nobody{}, nobody{}})
 }
 
+// quietModel stands for any model, also for one that is not there.
+func quietModel(string) (middleware.ModelFunc, error) { return nobodysModel, nil }
+
 func nobodysModel(context.Context, *middleware.Request, middleware.Sink) (*message.Message, error) {
 	return nil, errors.New("this session is only looked at")
 }

@@ -73,7 +73,8 @@ func (p *program) command() *cobra.Command {
 	flags.StringArrayVar(&p.set, "set", nil, "a setting above all files but the administrator's, `KEY=VALUE`, such as meta.WebMiddleware=false; repeatable")
 	c.AddCommand(
 		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
-		p.agentsCommand(), p.skillCommand(), p.trustCommand(), p.schemaCommand(), p.doctorCommand(),
+		p.agentsCommand(), p.skillCommand(), p.trustCommand(), p.schemaCommand(),
+		p.doctorCommand(), p.lockCommand(), p.diffCommand(),
 	)
 	p.noting(c)
 	return c

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"errors"
+	"os"
 	"slices"
 
 	"github.com/metaharness/peri/config"
@@ -28,6 +29,7 @@ type Setup struct {
 	pluginNotes []meta.Diagnostic
 	own         *subagent.Catalog     // Catalog without what plugins bring
 	wide        []subagent.Definition // the project's that want trust, as their files have them
+	nobody      string                // the empty folder that stands for a home, if one does
 }
 
 // Load reads the settings of all layers and the agent files, and builds the suite that they ask for, with a program's
@@ -150,4 +152,10 @@ func (s *Setup) Wants() []config.Withheld {
 }
 
 // Close releases the folders of override files.
-func (s *Setup) Close() error { return s.Loaded.Close() }
+func (s *Setup) Close() error {
+	err := s.Loaded.Close()
+	if s.nobody != "" {
+		err = errors.Join(err, os.RemoveAll(s.nobody))
+	}
+	return err
+}
