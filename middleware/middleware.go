@@ -75,6 +75,9 @@ type Instance struct {
 	Facts func() []Fact
 	// Diagnostics tells what is wrong with it at the moment. It never blocks, and is safe for concurrent use.
 	Diagnostics func() []meta.Diagnostic
+	// Written names the files of users whose text reaches a model by it: absolute, from the project's root, or from the
+	// user's home with ~ in front. Agents' files are told by Agents.
+	Written []string
 	// Tune takes new values of the settings that may change while the session lives, by settings key. It checks a value
 	// and returns what puts it in force, for this instance and those that came from its Child: a change of several
 	// settings is made whole or not at all. It may run beside the instance's tools.

@@ -74,7 +74,7 @@ func (p *program) command() *cobra.Command {
 	c.AddCommand(
 		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
 		p.agentsCommand(), p.skillCommand(), p.trustCommand(), p.schemaCommand(),
-		p.doctorCommand(), p.lockCommand(), p.diffCommand(),
+		p.doctorCommand(), p.lockCommand(), p.diffCommand(), p.verifyCommand(),
 	)
 	p.noting(c)
 	return c

@@ -5,6 +5,7 @@ package agentsmd
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/metaharness/peri/middleware"
@@ -42,14 +43,17 @@ func open(env middleware.Env, o Options) *middleware.Instance {
 		}
 	}
 	var found []document
+	var written []string
 	if o.Home != "" {
 		if d, ok := own(o.Home, notice); ok {
 			found = append(found, d)
+			written = append(written, filepath.Join(o.Home, d.name))
 		}
 	}
 	if env.Project.FS != nil {
 		if d, ok := project(env.Project.FS, notice); ok {
 			found = append(found, d)
+			written = append(written, d.name)
 		}
 	}
 	var parts []string
@@ -57,5 +61,5 @@ func open(env middleware.Env, o Options) *middleware.Instance {
 		parts = append(parts, d.head+"\n\n"+d.text)
 	}
 	// What was read is told by the segment alone, which is frozen: a fact would change when the files do.
-	return &middleware.Instance{Vars: map[string]string{"guidance": strings.Join(parts, "\n\n")}}
+	return &middleware.Instance{Vars: map[string]string{"guidance": strings.Join(parts, "\n\n")}, Written: written}
 }

@@ -38,23 +38,24 @@ type check struct {
 	name, explain string
 	when          when
 	run           func(context.Context, *trial)
+	projects      bool // a project's settings can break it, and not the middlewares' code alone
 }
 
 func checks() []check {
 	return []check{
-		{Declared, "what an open session shows was declared by its owner", open | one, declared},
-		{Exact, "closing removes exactly what the closed own, and survivors keep their order", one | two, exact},
-		{Silent, "no text of another owner names what is absent", open | one | two, silent},
-		{NeverBuilt, "a closed middleware is not opened", one | two, neverBuilt},
-		{Unreachable, "a closed tool or route is answered like a misspelt one, by every way", one, unreachable},
-		{NoResurrection, "no override and no host switch brings a closed middleware back", open | one, noResurrection},
-		{Inherited, "children gain nothing and lose no gate", open | one, inherited},
-		{Tails, "a contribution is in the tail and nowhere else, and leaves with its owner", open | one, tails},
-		{Isolated, "two sessions of one suite do not see each other", open | one, isolated},
-		{Frozen, "digest and prompt outlive turns, a resume and changed files", open, frozen},
-		{StableOrder, "the system prompt and the tools are the same bytes in every step, creation and fork", open | one, stableOrder},
-		{Closes, "what was opened is closed once, in reverse, and leaves no goroutine", open, closes},
-		{Answers, "a gate answers for every call", open, answers},
-		{Arguments, "what a tool wrapper runs is what was judged", open, arguments},
+		{Declared, "what an open session shows was declared by its owner", open | one, declared, true},
+		{Exact, "closing removes exactly what the closed own, and survivors keep their order", one | two, exact, true},
+		{Silent, "no text of another owner names what is absent", open | one | two, silent, true},
+		{NeverBuilt, "a closed middleware is not opened", one | two, neverBuilt, true},
+		{Unreachable, "a closed tool or route is answered like a misspelt one, by every way", one, unreachable, true},
+		{NoResurrection, "no override and no host switch brings a closed middleware back", open | one, noResurrection, true},
+		{Inherited, "children gain nothing and lose no gate", open | one, inherited, true},
+		{Tails, "a contribution is in the tail and nowhere else, and leaves with its owner", open | one, tails, true},
+		{Isolated, "two sessions of one suite do not see each other", open | one, isolated, false},
+		{Frozen, "digest and prompt outlive turns, a resume and changed files", open, frozen, false},
+		{StableOrder, "the system prompt and the tools are the same bytes in every step, creation and fork", open | one, stableOrder, false},
+		{Closes, "what was opened is closed once, in reverse, and leaves no goroutine", open, closes, false},
+		{Answers, "a gate answers for every call", open, answers, false},
+		{Arguments, "what a tool wrapper runs is what was judged", open, arguments, false},
 	}
 }

@@ -23,6 +23,7 @@ import (
 // lab opens sessions of a suite whose middlewares are watched. It is immutable once begun and safe for concurrent use.
 type lab struct {
 	cfg   Config
+	own   *project                // whose sessions are looked at; nil = the kit's own
 	list  []middleware.Middleware // watched, the kit's own last
 	suite *middleware.Suite
 	dir   string // holds the copies of the root
@@ -42,13 +43,18 @@ type lab struct {
 func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // begin makes the lab and looks at the suite with everything open. Leaks that it returns leave nothing to look at.
-func begin(ctx context.Context, cfg Config) (*lab, []Leak, error) {
+func begin(ctx context.Context, cfg Config) (*lab, []Leak, error) { return beginIn(ctx, cfg, nil) }
+
+func beginIn(ctx context.Context, cfg Config, own *project) (*lab, []Leak, error) {
 	if err := middleware.Validate(cfg.Middlewares...); err != nil {
 		return nil, []Leak{{Check: Suite, Text: err.Error()}}, nil
 	}
-	l := &lab{cfg: cfg, owners: map[string]string{}, prefix: map[string]string{}, routes: map[string]string{}, aliases: map[string]string{}}
+	l := &lab{cfg: cfg, own: own, owners: map[string]string{}, prefix: map[string]string{}, routes: map[string]string{}, aliases: map[string]string{}}
 	for _, m := range cfg.Middlewares {
 		l.index(m)
+		if own != nil {
+			m = own.quiet(m)
+		}
 		l.list = append(l.list, watched(m))
 	}
 	for _, n := range cfg.Only {
@@ -64,7 +70,9 @@ func begin(ctx context.Context, cfg Config) (*lab, []Leak, error) {
 	if l.dir, err = os.MkdirTemp("", "closuretest-"); err != nil {
 		return nil, nil, fmt.Errorf("closuretest: %w", err)
 	}
-	if l.root, err = l.folder(); err != nil {
+	if own != nil {
+		l.root = own.Blueprint.Root
+	} else if l.root, err = l.folder(); err != nil {
 		return l, nil, err
 	}
 	if l.base, err = l.look(ctx, l.turns()); err != nil {
@@ -152,6 +160,9 @@ func (l *lab) open(ctx context.Context, set setup) (*subject, error) {
 		ID:        sessionID, Models: s.sent.models, Store: set.store, Approver: yes{}, Asker: nobody{}, Now: now,
 		NewID: func() string { return "id" + strconv.FormatInt(ids.Add(1), 10) },
 	}
+	if l.own != nil {
+		l.own.lay(&s.opt.Blueprint)
+	}
 	if set.suite != nil {
 		s.opt.Suite = set.suite
 	}
@@ -172,7 +183,7 @@ func (l *lab) layers(set setup) []meta.Layer {
 	at := meta.Origin{Layer: "closuretest", File: "settings.yaml"}
 	on, off := meta.Layer{Name: "open"}, meta.Layer{Name: "closed"}
 	for _, m := range l.list {
-		if m.Off {
+		if m.Off && l.own == nil {
 			on.Entries = append(on.Entries, meta.Entry{Key: m.Name, Value: true, Origin: at})
 		}
 	}

@@ -27,6 +27,9 @@ func overrides(segments []string) (keys []string, docs meta.Documents) {
 
 func noResurrection(ctx context.Context, t *trial) {
 	set := setup{closed: t.closed}
+	if len(t.closed) == 0 && t.own != nil {
+		return // overrides of the project's own are looked at as they are
+	}
 	if len(t.closed) == 0 {
 		// The absences of the other trials count only if an override shows while its owner is open.
 		t.overridden(ctx, set)
@@ -35,7 +38,7 @@ func noResurrection(ctx context.Context, t *trial) {
 	var ids []string
 	for _, m := range t.list {
 		for _, s := range m.Segments {
-			if t.seen.gone[m.Name] {
+			if t.seen.gone[m.Name] && !t.base.gone[m.Name] {
 				ids = append(ids, s.ID)
 			}
 		}

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/prompt"
 	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
+	"github.com/metaharness/peri/toolview"
 )
 
 // Silent reports texts that name what is absent.
@@ -147,10 +149,13 @@ func (t *trial) passages() []passage {
 	add := func(owner, where, text string) { out = append(out, passage{owner: owner, where: where, text: text}) }
 	for _, r := range t.seen.shown() {
 		if !r.Override {
-			add(r.Owner, "segment "+r.ID, r.Text)
+			add(r.Owner, "segment "+r.ID, t.shipped(r))
 		}
 	}
 	for e := range t.seen.view.All() {
+		if t.served(e) {
+			continue
+		}
 		at := "tool " + e.Tool.Name
 		add(e.Owner, at+": title", e.Tool.Title)
 		add(e.Owner, at+": doc", e.Tool.Doc)
@@ -164,10 +169,16 @@ func (t *trial) passages() []passage {
 			continue
 		}
 		for _, r := range l.Instance.Routes {
+			if t.own != nil && t.routes[r.Name] != l.Name {
+				continue // of a family: its text is a user's
+			}
 			add(l.Name, "route /"+r.Name, r.Doc+"\n"+r.Args)
 		}
 	}
 	for _, f := range t.seen.surface {
+		if t.own != nil && f.Surface != session.OnChain {
+			continue // the others' docs stand above, or are users'
+		}
 		if !strings.HasPrefix(f.Surface, session.ChildPrefix) && f.Surface != session.OnAgent {
 			add(f.Owner, f.Surface+" "+f.Name, f.Doc)
 		}
@@ -180,6 +191,27 @@ func (t *trial) passages() []passage {
 		}
 	}
 	return append(out, t.sent()...)
+}
+
+// shipped is a segment's text without what users may have written into it: of a project's, what fills its placeholders.
+func (t *trial) shipped(r prompt.Rendered) string {
+	if t.own == nil {
+		return r.Text
+	}
+	for i := range t.list {
+		for _, s := range t.list[i].Segments {
+			if s.ID == r.ID {
+				return s.Text
+			}
+		}
+	}
+	return r.Text
+}
+
+// served reports whether a project's tool was published by a server, whose texts are nobody's here.
+func (t *trial) served(e toolview.Entry) bool {
+	prefix := t.prefix[e.Owner]
+	return t.own != nil && prefix != "" && strings.HasPrefix(e.Tool.Name, prefix)
 }
 
 // sent are the texts of the requests that come from no field: contributions, what prompt and stop hooks said, and a

@@ -50,7 +50,7 @@ func tails(ctx context.Context, t *trial) {
 			}
 		}
 	}
-	if len(t.closed) == 0 {
+	if len(t.closed) == 0 && t.own == nil {
 		t.paused(ctx, made)
 	}
 }

@@ -41,6 +41,14 @@ func (t *trial) add(l Leak) {
 
 func (t *trial) kind() when { return []when{open, one, two}[len(t.closed)] }
 
+// runs reports whether a check fits the closed set, and is about a project's settings if those are looked at.
+func (t *trial) runs(c *check) bool {
+	if t.own == nil {
+		return c.when&t.kind() != 0
+	}
+	return c.projects && (c.when&t.kind() != 0 || len(t.closed) == 0 && c.when&one != 0)
+}
+
 // each runs the checks that fit the closed set; report is called behind each with what it found.
 func (t *trial) each(ctx context.Context, report func(check, []Leak)) {
 	if t.seen == nil {
@@ -57,7 +65,7 @@ func (t *trial) each(ctx context.Context, report func(check, []Leak)) {
 		t.seen = seen
 	}
 	for _, c := range checks() {
-		if c.when&t.kind() == 0 {
+		if !t.runs(&c) {
 			continue
 		}
 		t.check = c.name

@@ -55,7 +55,7 @@ func unreachable(ctx context.Context, t *trial) {
 func (t *trial) lost() (tools, routes []string) {
 	for _, n := range t.absent() {
 		switch {
-		case !t.seen.gone[n.owner]:
+		case !t.seen.gone[n.owner] || len(t.closed) > 0 && t.base.gone[n.owner]:
 		case n.what == "tool":
 			tools = append(tools, n.name)
 		case n.what == "route":

@@ -23,6 +23,7 @@ type roster struct {
 	commands        map[string]string // by ID; "" = none
 	tools, deferred *toolview.Set
 	summary         string
+	written         []string // the files of those that have one
 	facts           []middleware.Fact
 }
 
@@ -34,6 +35,9 @@ func newRoster(c *catalog.Catalog, reserved map[string]bool) *roster {
 		r.commands[s.ID] = c.Command(s, reserved)
 		if s.ForModel() {
 			offered++
+		}
+		if s.Origin.File != "" {
+			r.written = append(r.written, s.Origin.File)
 		}
 		r.facts = append(r.facts, middleware.Fact{
 			Surface: "skill", Name: s.ID, Doc: s.Description, Detail: detail(s),

@@ -114,6 +114,7 @@ func instance(s *session) *middleware.Instance {
 		Vars:     map[string]string{"skills": s.roster.summary},
 		Routes:   s.routes(),
 		Facts:    func() []middleware.Fact { return s.roster.facts },
+		Written:  s.roster.written,
 		Hooks:    middleware.Hooks{Input: s.input, Rewrite: s.rewrite, Stop: s.stop},
 		Child:    s.child,
 	}
