@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -139,7 +140,7 @@ func (s *server) asked(ctx context.Context, c *toolview.Call, f func(context.Con
 		return message.Fail(fmt.Sprintf("`%s` was cancelled.", c.Name())), nil
 	case inner.Err() != nil:
 		err = context.Cause(inner)
-	case errors.Is(err, sdk.ErrConnectionClosed):
+	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF):
 		err = fmt.Errorf("the server ended, or the connection to it: what it did of the call is not known (%w)", err)
 	}
 	return message.Fail(fmt.Sprintf("`%s` failed at the server %s: %s", c.Name(), s.Name, clipped(clean(err.Error()), 4000))), nil

@@ -137,6 +137,7 @@ func (s *server) client(c *conn) *sdk.Client {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			s.progress(r.Params)
 		},
+		//lint:ignore SA1019 servers of every protocol so far send it
 		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
 			s.hub.env.Log().Debug("mcp server", "server", s.Name, "level", string(r.Params.Level), "data", r.Params.Data)
 		},
@@ -147,10 +148,12 @@ func (s *server) client(c *conn) *sdk.Client {
 	}
 	root := s.hub.env.Project.Root
 	if root != "" {
+		//lint:ignore SA1019 servers of every protocol so far may ask for it
 		opts.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "peri", Title: "peri", Version: version()}, opts)
 	if root != "" {
+		//lint:ignore SA1019 as above
 		client.AddRoots(&sdk.Root{URI: fileURI(root), Name: filepath.Base(root)})
 	}
 	client.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package mcp_test
 
 import (
@@ -5,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -24,7 +28,7 @@ import (
 //	liar      has tools with schemas that are none, beside good ones
 //	rename    has other tools after each call, and says so
 //	die       ends at a call of "die", and is well when it is started again
-//	big       answers with 5 MB
+//	late      waits for a word before it begins
 //	child     starts a program of its own, which outlives it if it may
 func fake(mode string) {
 	dir := os.Getenv("FAKE_DIR")
@@ -35,6 +39,15 @@ func fake(mode string) {
 		os.Exit(3)
 	case "deaf":
 		time.Sleep(time.Hour)
+	case "late":
+		for _, err := os.Stat(filepath.Join(dir, "go")); err != nil; _, err = os.Stat(filepath.Join(dir, "go")) {
+			time.Sleep(10 * time.Millisecond)
+		}
+	case "child":
+		kid := exec.Command(os.Args[0])
+		kid.Env = []string{"FAKE_SERVER=deaf", "FAKE_DIR=" + dir}
+		kid.Stdout, kid.Stderr = os.Stdout, os.Stderr // so that its pipes stay open
+		_ = kid.Start()
 	case "hang":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 		in := bufio.NewReader(os.Stdin)
@@ -53,6 +66,7 @@ type faker struct {
 	out       *bufio.Writer
 	calls     int
 	asks      int
+	mu        sync.Mutex // one message at a time
 }
 
 type rpc struct {
@@ -64,6 +78,8 @@ type rpc struct {
 
 func (f *faker) send(v any) {
 	raw, _ := json.Marshal(v)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.mode == "noisy" {
 		fmt.Fprintln(f.out, "debug: about to send")
 	}
