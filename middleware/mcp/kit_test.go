@@ -62,6 +62,7 @@ type desk struct {
 	mu      sync.Mutex
 	notices []string
 	deriver *toolview.Deriver
+	policy  toolview.Policy
 }
 
 func open(t *testing.T, o mcp.Options) *desk {
@@ -115,7 +116,7 @@ func (d *desk) said() string {
 }
 
 // view is what a step would see now.
-func (d *desk) view() *toolview.View { return d.deriver.View(&toolview.Policy{}, nil) }
+func (d *desk) view() *toolview.View { return d.deriver.View(&d.policy, nil) }
 
 // tools are the names of all tools, in the view's order.
 func (d *desk) tools() []string {
