@@ -3,6 +3,7 @@ package closuretest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/middleware"
@@ -53,15 +54,20 @@ func inherited(ctx context.Context, t *trial) {
 }
 
 // starts are the ways in which a call starts a child: by itself, by an inner call as a program makes it, and by the
-// roster's own call as a workflow makes it. A fork goes on in its parent's script, so that forks come last.
+// roster's own call as a workflow makes it, unless the roster has nobody (delegate ""). A fork goes on in its parent's
+// script, so that forks come last.
 func starts(delegate string) []started {
-	return []started{
+	all := []started{
 		{Agent: agentFree, Prompt: "start 1, an agent"},
 		{Agent: agentFree, Prompt: "start 2, an agent in the background", Background: true},
 		{Agent: agentFree, Prompt: "start 3, an agent by a program", By: byProgram},
 		{Agent: delegate, Prompt: "start 4, an agent by a workflow", By: byWorkflow},
 		{Prompt: "start 5, a fork in the background", Background: true},
 	}
+	if delegate == "" {
+		all = slices.DeleteFunc(all, func(s started) bool { return s.By == byWorkflow })
+	}
+	return all
 }
 
 // begun checks what children that calls start are sent: the same as those that the host makes.
@@ -91,7 +97,7 @@ func (t *trial) begun(ctx context.Context) {
 }
 
 // delegate names an agent that the suite's own way of starting agents can start: the first of its roster that can be made,
-// or the kit's own.
+// the kit's own where the suite has no such way, "" where its roster has nobody.
 func (t *trial) delegate(ctx context.Context) (string, error) {
 	s, err := t.open(ctx, setup{closed: t.closed})
 	if err != nil {
@@ -99,6 +105,7 @@ func (t *trial) delegate(ctx context.Context) (string, error) {
 	}
 	name := agentFree
 	if by, ok := s.Chain().Starter(nil); ok {
+		name = ""
 		for _, a := range by.List() {
 			if _, err := s.Agent(s.ctx, a.Name); err == nil {
 				name = a.Name
