@@ -26,6 +26,10 @@ type Env struct {
 	Model string
 	// CanAsk and CanApprove say whether somebody is there to answer questions, and to approve calls.
 	CanAsk, CanApprove bool
+	// CanSchedule says whether the host awaits prompts that are due by the clock. Wake tells it that what Instance.Due
+	// says has changed; it may be called from any goroutine.
+	CanSchedule bool
+	Wake        func()
 	// Resumed says that the session existed before.
 	Resumed bool
 	// Store keeps values of this middleware with the session; other middlewares have others.

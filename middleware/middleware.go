@@ -6,6 +6,7 @@ package middleware
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/prompt"
@@ -71,6 +72,9 @@ type Instance struct {
 	Contribute func(context.Context, *Step, *prompt.Tail) error
 	// Agents says who may be spawned by name.
 	Agents Agents
+	// Due takes out a prompt that is due at now; "" = none, and next is when to ask again, zero = not before Env.Wake. The
+	// session asks while its host awaits such prompts; a middleware starts no turn itself. It may run beside its tools.
+	Due func(now time.Time) (prompt string, next time.Time)
 	// Facts tells what no other field shows: agents, skills, servers.
 	Facts func() []Fact
 	// Diagnostics tells what is wrong with it at the moment. It never blocks, and is safe for concurrent use.
@@ -163,6 +167,9 @@ type Step struct {
 // Input is a user's prompt.
 type Input struct {
 	Parts []message.Part `json:"parts"`
+	// Owner is the middleware whose schedule the prompt is of, "" = a user's. A model may have written it: what a user's
+	// prompt may reach past the rules, it may not.
+	Owner string `json:"owner,omitempty"`
 	// Call runs a tool for the prompt as if the model had called it: resolved by the view that holds now, judged, asked
 	// about and run. It is called on the hook's own goroutine; nil = there is no turn to run it in.
 	Call func(toolview.Inner) *message.Result `json:"-"`

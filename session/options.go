@@ -26,6 +26,9 @@ type Options struct {
 	// a person; nil = there is nobody. Both are called by the session's turns and its children's, one at a time.
 	Approver Approver
 	Asker    Asker
+	// Schedules says that the host awaits Session.Due and takes the prompts that it returns. Without it no schedule can be
+	// set: a program of one turn would never come to it.
+	Schedules bool
 	// MaxSteps bounds the steps of a turn; 0 = 500. ChildSteps is the same for children; 0 = 50.
 	MaxSteps, ChildSteps int
 	// GateBudget bounds how long gates may take; 0 = middleware.GateBudget.

@@ -48,6 +48,8 @@ type Input struct {
 	Parts []message.Part `json:"parts"`
 	// Answer is set by a route that answers by itself.
 	Answer *message.Message `json:"answer,omitempty"`
+	// Owner is the middleware whose schedule the prompt is of; "" = a user's. Such a prompt is no slash command.
+	Owner string `json:"owner,omitempty"`
 }
 
 // Text is a prompt of one text.

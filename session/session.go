@@ -55,6 +55,7 @@ type Session struct {
 
 	tuning  sync.Mutex // one change of live settings at a time
 	posted  posted
+	waking  waking // of who awaits Due
 	kids    children
 	people  *semaphore.Weighted // one request to a person at a time, in the whole tree
 	gits    *sync.Mutex         // one git at a time, in the whole tree
@@ -192,6 +193,7 @@ func (s *Session) env() middleware.Env {
 		Session: s.id, Agent: s.agent, Project: middleware.Project{Root: s.opt.Root, FS: folder(s.opt.Root)},
 		BuiltInSubagents: s.frozen.State.BuiltInSubagents(), Model: s.frozen.Model,
 		CanAsk: s.opt.Asker != nil, CanApprove: s.opt.Approver != nil, Resumed: s.resumed,
+		CanSchedule: s.opt.Schedules, Wake: s.waking.wake,
 		Now: s.opt.Now, NewID: s.opt.NewID,
 	}
 	return e.WithLog(s.opt.Log)

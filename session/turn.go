@@ -25,7 +25,7 @@ func (rt *local) Input(in Input) (Input, error) {
 		return in, err
 	}
 	if in.Answer == nil {
-		m := middleware.Input{Parts: slices.Clone(in.Parts), Call: rt.early}
+		m := middleware.Input{Parts: slices.Clone(in.Parts), Owner: in.Owner, Call: rt.early}
 		if err := s.chain.Input(rt.ctx, &m); err != nil {
 			return in, refused(err)
 		}
@@ -33,7 +33,7 @@ func (rt *local) Input(in Input) (Input, error) {
 	}
 	prompt := &message.Message{Role: message.User, Parts: in.Parts}
 	rt.append(prompt)
-	rt.Emit(message.Event{Kind: message.TurnStart, Message: prompt})
+	rt.Emit(message.Event{Kind: message.TurnStart, Owner: in.Owner, Message: prompt})
 	if in.Answer != nil {
 		rt.append(in.Answer)
 		rt.Emit(message.Event{Kind: message.Reply, Message: in.Answer})
@@ -56,7 +56,7 @@ func (rt *local) early(in toolview.Inner) *message.Result {
 // route runs the slash command that a prompt begins with. A name that no live, active owner has is answered alike,
 // whether it is closed, paused or misspelt.
 func (rt *local) route(in Input) (Input, error) {
-	if len(in.Parts) == 0 || in.Parts[0].Kind != message.Text {
+	if in.Owner != "" || len(in.Parts) == 0 || in.Parts[0].Kind != message.Text {
 		return in, nil
 	}
 	name, args, ok := slash(in.Parts[0].Text)

@@ -213,5 +213,6 @@ func (s *Session) switched(change func(*Switches) error) error {
 		return err
 	}
 	s.host, s.policy, s.reach.policy = next, nil, nil
+	s.waking.wake()
 	return nil
 }

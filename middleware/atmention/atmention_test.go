@@ -263,6 +263,16 @@ func TestChildsPromptAttachesNothing(t *testing.T) {
 	require.Nil(t, child.Hooks.Input)
 }
 
+func TestAScheduledPromptAttachesNothing(t *testing.T) {
+	inst, err := atmention.New(atmention.Options{}).Open(context.Background(), middleware.Env{Project: middleware.Project{FS: project()}})
+	require.NoError(t, err)
+	for owner, more := range map[string]bool{"": true, "CronMiddleware": false} {
+		in := &middleware.Input{Parts: []message.Part{{Kind: message.Text, Text: "@main.go"}}, Owner: owner}
+		require.NoError(t, inst.Hooks.Input(context.Background(), in))
+		require.Equal(t, more, len(in.Parts) > 1)
+	}
+}
+
 func TestCancelledTurnStopsReading(t *testing.T) {
 	inst, err := atmention.New(atmention.Options{}).Open(context.Background(), middleware.Env{Project: middleware.Project{FS: project()}})
 	require.NoError(t, err)

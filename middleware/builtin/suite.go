@@ -10,6 +10,7 @@ import (
 	"github.com/metaharness/peri/middleware/atmention"
 	"github.com/metaharness/peri/middleware/clock"
 	"github.com/metaharness/peri/middleware/code"
+	"github.com/metaharness/peri/middleware/cron"
 	"github.com/metaharness/peri/middleware/defaultprompt"
 	"github.com/metaharness/peri/middleware/goal"
 	"github.com/metaharness/peri/middleware/hook"
@@ -96,6 +97,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		memory.New(o.Memory),       // what earlier sessions left, behind what can be looked up afresh
 		served,                     // what others' programs can do, behind what is built in
 		api,                        // what the user's own services offer, behind what everybody has
+		cron.New(cron.Options{}),   // prompts by the clock, which a host takes; acts only when it does
 
 		// What combines the above: by its own calls, each of which is judged and run like a model's.
 		workflow.New(workflow.Options{Depth: o.SubAgent.Depth, Multitask: o.SubAgent.Multitask}), // agents by a script, within delegation's own limits

@@ -157,7 +157,7 @@ func (l *lab) open(ctx context.Context, set setup) (*subject, error) {
 	var ids atomic.Int64
 	s.opt = session.Options{
 		Blueprint: middleware.Blueprint{Suite: l.suite, Layers: l.layers(set), Documents: set.docs, Root: l.root},
-		ID:        sessionID, Models: s.sent.models, Store: set.store, Approver: yes{}, Asker: nobody{}, Now: now,
+		ID:        sessionID, Models: s.sent.models, Store: set.store, Approver: yes{}, Asker: nobody{}, Schedules: true, Now: now,
 		NewID: func() string { return "id" + strconv.FormatInt(ids.Add(1), 10) },
 	}
 	if l.own != nil {
