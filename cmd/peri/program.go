@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 )
 
@@ -75,6 +76,7 @@ func (p *program) command() *cobra.Command {
 		p.initCommand(), p.inspectCommand(), p.explainCommand(), p.runCommand(), p.toolsCommand(),
 		p.agentsCommand(), p.skillCommand(), p.trustCommand(), p.schemaCommand(),
 		p.doctorCommand(), p.lockCommand(), p.diffCommand(), p.verifyCommand(),
+		p.editCommand(config.Enable, false), p.editCommand(config.Disable, false),
 	)
 	p.noting(c)
 	return c

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware/builtin"
 	"github.com/metaharness/peri/middleware/skills"
@@ -28,7 +29,7 @@ func (p *program) skillCommand() *cobra.Command {
 	for _, c := range []*cobra.Command{list, inspect} {
 		c.Flags().BoolVar(&p.json, "json", false, "as JSON")
 	}
-	return group("skill", "List and inspect skills", list, inspect)
+	return group("skill", "List, inspect, enable and disable skills", list, inspect, p.editCommand(config.Enable, true), p.editCommand(config.Disable, true))
 }
 
 // skillRow is one skill as --json shows it. State is on, denied or closed.
