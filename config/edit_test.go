@@ -23,8 +23,10 @@ import (
 // manyKeys are the keys of the edit tests: two that people know, and one for each of several processes.
 func manyKeys(t testing.TB) meta.Keys {
 	list := []meta.Key{
-		{Name: "WebMiddleware", Kind: meta.Middleware}, {Name: "TodoMiddleware", Kind: meta.Middleware},
-		{Name: "TelemetryMiddleware", Kind: meta.Middleware}, {Name: "ToolSearchMiddleware", Kind: meta.Middleware, Aliases: []string{"ToolSearch"}},
+		{Name: "WebMiddleware", Kind: meta.Middleware},
+		{Name: "TodoMiddleware", Kind: meta.Middleware},
+		{Name: "TelemetryMiddleware", Kind: meta.Middleware},
+		{Name: "ToolSearchMiddleware", Kind: meta.Middleware, Aliases: []string{"ToolSearch"}},
 	}
 	for i := range 8 {
 		list = append(list, meta.Key{Name: fmt.Sprintf("Key%d", i), Kind: meta.Middleware})
@@ -394,7 +396,7 @@ func TestNoEditOfSeveralProcessesIsLost(t *testing.T) {
 
 func TestAKilledEditLeavesTheOldFileOrTheNewOne(t *testing.T) {
 	s := newEdit(t)
-	before := strings.Repeat("# a long file takes long to write\n", 2000) + "model: offline\n"
+	before := strings.Repeat("# a long file takes long to write\n", 300) + "model: offline\n"
 	after := before + "meta:\n  Key0: false # peri\n"
 	s.write("settings.yaml", before)
 	met := map[bool]int{}
@@ -403,9 +405,12 @@ func TestAKilledEditLeavesTheOldFileOrTheNewOne(t *testing.T) {
 		out, err := c.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, c.Start())
-		// It edits from its first line on; the kills fall all over an edit.
-		_, err = bufio.NewReader(out).ReadByte()
-		require.NoError(t, err)
+		// It says a line after each edit, so that the kills fall all over a closing and an opening one.
+		lines := bufio.NewReader(out)
+		for range 1 + i%2 {
+			_, err = lines.ReadString('\n')
+			require.NoError(t, err)
+		}
 		time.AfterFunc(time.Duration(i*371%crashSpread)*time.Microsecond, func() { _ = c.Process.Kill() })
 		_ = c.Wait()
 		text := s.read("settings.yaml")
