@@ -11,18 +11,17 @@ type builder struct {
 	lex   *lexicon
 	tune  *tuning
 	split splitter
+	scan  scan
 	doc   uint32 // the tool at hand
-	words []string
 
-	field     field
-	terms     []uint32  // of the tool at hand
-	acc       []float32 // by term: its weighted count in the tool
-	part      []uint32  // terms of the field at hand
-	number    []float32 // by term: its count in the field
-	length    float32   // of the field
-	seen      []uint32  // by form: the last tool that had it, plus one
-	all       []occurrence
-	relations [][]uint32 // by term: its groups
+	field  field
+	terms  []uint32  // of the tool at hand
+	acc    []float32 // by term: its weighted count in the tool
+	part   []uint32  // terms of the field at hand
+	number []float32 // by term: its count in the field
+	length float32   // of the field
+	seen   []uint32  // by form: the last tool that had it, plus one
+	all    []occurrence
 }
 
 type occurrence struct {
@@ -32,7 +31,7 @@ type occurrence struct {
 
 func build(lex *lexicon, tune *tuning, texts []text) *segment {
 	b := &builder{
-		segment: &segment{tools: len(texts), forms: map[string]uint32{}, stems: map[string]uint32{}, nameEnd: []uint32{0}, leadEnd: []uint32{0}},
+		segment: &segment{tools: len(texts), nameEnd: []uint32{0}, leadEnd: []uint32{0}},
 		lex:     lex, tune: tune,
 	}
 	b.group = slices.Repeat([]uint32{none}, 2*len(lex.lines))
@@ -40,9 +39,8 @@ func build(lex *lexicon, tune *tuning, texts []text) *segment {
 		b.doc = uint32(i)
 		b.read(&texts[i])
 	}
-	b.spell = newSpeller(b.words)
 	b.arrange()
-	b.related()
+	b.spell = newSpeller(&b.words)
 	return b.segment
 }
 
@@ -50,7 +48,7 @@ func (b *builder) read(t *text) {
 	of, own := server(t.name)
 	b.add(inName, own)
 	for _, term := range b.part {
-		if !isGroup(b.keys[term]) {
+		if !isGroup(b.key(term)) {
 			b.names = append(b.names, term)
 		}
 	}
@@ -58,10 +56,7 @@ func (b *builder) read(t *text) {
 	b.close()
 	b.add(inTitle, t.title)
 	b.close()
-	first, rest := lead(t.doc)
-	b.add(inDoc, first)
-	b.close()
-	b.add(inRest, rest)
+	b.add(inDoc, t.doc)
 	b.close()
 	b.leadEnd = append(b.leadEnd, uint32(len(b.leads)))
 	for _, s := range [...]string{of, t.owner, t.category, t.family} {
@@ -89,17 +84,18 @@ func (b *builder) call(name string) {
 	b.called = append(b.called, called{nameHash(name), b.doc})
 }
 
-// arguments reads a schema twice, since a field is counted as a whole before the next.
 func (b *builder) arguments(raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
-	skip := func(string) {}
-	names := scan{raw: raw, name: func(n string) { b.add(inParams, n) }, doc: skip}
-	names.value(aSchema, 0)
+	b.scan.read(raw)
+	for _, n := range b.scan.names {
+		b.add(inParams, n)
+	}
 	b.close()
-	docs := scan{raw: raw, name: skip, doc: func(d string) { b.add(inSchema, d) }}
-	docs.value(aSchema, 0)
+	for _, d := range b.scan.docs {
+		b.add(inSchema, d)
+	}
 	b.close()
 }
 
@@ -116,16 +112,17 @@ func (b *builder) word(w []byte, k kind) {
 	if !b.tune.pairs && k >= pair || !b.tune.humps && k == part || k == lone && b.tune.lone == 0 {
 		return
 	}
+	hash := wordHash(w)
 	// A name keeps its stopwords, since nothing but a name may consist of them.
-	if b.tune.stopwords && b.field != inName && b.lex.stop[string(w)] {
+	if b.tune.stopwords && b.field != inName && b.lex.isStop(hash, w) {
 		return
 	}
-	form, known := b.forms[string(w)]
-	if !known {
-		form = b.form(string(w), k)
+	form := b.words.at(hash, w)
+	if form == none || b.formTerm[form] == none {
+		form = b.form(w, k)
 	}
 	term := b.formTerm[form]
-	if b.field <= inRest {
+	if b.field <= inDoc {
 		if b.seen[form] != b.doc+1 {
 			b.seen[form] = b.doc + 1
 			b.formCount[form]++
@@ -135,8 +132,10 @@ func (b *builder) word(w []byte, k kind) {
 		}
 	}
 	b.one(term)
-	for _, g := range b.relations[term] {
-		b.one(g)
+	if known := b.senses[term]; known != nil && b.tune.group > 0 {
+		for _, side := range known.sides {
+			b.one(b.group[side])
+		}
 	}
 	if k != whole && k != lone {
 		b.length++
@@ -174,39 +173,47 @@ func (b *builder) close() {
 	b.part, b.length = b.part[:0], 0
 }
 
-func (b *builder) form(w string, k kind) uint32 {
+// form numbers a word that is not known as a form yet.
+func (b *builder) form(w []byte, k kind) uint32 {
 	key := w
 	if k < pair && b.tune.stem {
-		key = stem(w)
+		key = []byte(stem(string(w)))
 	}
-	term := b.term(key)
-	if term == none {
-		term = b.enter(key, key == w)
-		if b.tune.group > 0 {
-			for _, g := range b.lex.groups[key] {
-				side := sided(g, k >= pair)
-				if b.group[side] == none {
-					b.group[side] = b.enter(groupKey(side), false)
-				}
-				b.relations[term] = append(b.relations[term], b.group[side])
+	term := b.enter(key)
+	form := b.wordNumber(w)
+	b.formTerm[form] = term
+	return form
+}
+
+// wordNumber is the number of a word, a new one when it has none.
+func (b *builder) wordNumber(w []byte) uint32 {
+	if n := find(&b.words, w); n != none {
+		return n
+	}
+	b.formTerm, b.keyTerm = append(b.formTerm, none), append(b.keyTerm, none)
+	b.formCount, b.seen = append(b.formCount, 0), append(b.seen, 0)
+	return b.words.add(w)
+}
+
+// enter is the term of a key, a new one when it has none.
+func (b *builder) enter(key []byte) uint32 {
+	w := b.wordNumber(key)
+	if b.keyTerm[w] != none {
+		return b.keyTerm[w]
+	}
+	term := uint32(len(b.keys))
+	b.keyTerm[w] = term
+	known := of(b.lex, key)
+	b.keys, b.count, b.senses = append(b.keys, w), append(b.count, 0), append(b.senses, known)
+	b.acc, b.number = append(b.acc, 0), append(b.number, 0)
+	if known != nil && b.tune.group > 0 {
+		for _, side := range known.sides {
+			if b.group[side] == none {
+				b.group[side] = b.enter([]byte(groupKey(side)))
 			}
 		}
 	}
-	id := uint32(len(b.words))
-	b.forms[w], b.words = id, append(b.words, w)
-	b.formTerm, b.formCount, b.seen = append(b.formTerm, term), append(b.formCount, 0), append(b.seen, 0)
-	return id
-}
-
-// enter makes a term. One whose key is a form is found by that.
-func (b *builder) enter(key string, form bool) uint32 {
-	id := uint32(len(b.keys))
-	if !form {
-		b.stems[key] = id
-	}
-	b.keys, b.relations, b.count = append(b.keys, key), append(b.relations, nil), append(b.count, 0)
-	b.acc, b.number = append(b.acc, 0), append(b.number, 0)
-	return id
+	return term
 }
 
 // arrange sorts what occurred by term, and the names by hash.
@@ -224,18 +231,12 @@ func (b *builder) arrange() {
 	}
 	slices.SortFunc(b.called, func(a, c called) int { return cmp.Or(cmp.Compare(a.hash, c.hash), cmp.Compare(a.doc, c.doc)) })
 	b.called = slices.Compact(slices.Clip(b.called))
-	b.names, b.leads = slices.Clip(b.names), slices.Clip(b.leads)
-	b.keys, b.count = slices.Clip(b.keys), slices.Clip(b.count)
-	b.formTerm, b.formCount = slices.Clip(b.formTerm), slices.Clip(b.formCount)
-	b.spell.words = slices.Clip(b.spell.words)
-}
-
-// related lays out the groups of terms.
-func (b *builder) related() {
-	b.kinEnd = make([]uint32, 1, len(b.relations)+1)
-	for _, r := range b.relations {
-		b.kins = append(b.kins, r...)
-		b.kinEnd = append(b.kinEnd, uint32(len(b.kins)))
+	b.callable = make([]uint64, 1+len(b.called)/4)
+	for _, c := range b.called {
+		b.callable[c.hash>>6%uint32(len(b.callable))] |= 1 << (c.hash % 64)
 	}
-	b.kins = slices.Clip(b.kins)
+	b.names, b.leads = slices.Clip(b.names), slices.Clip(b.leads)
+	b.keys, b.count, b.senses = slices.Clip(b.keys), slices.Clip(b.count), slices.Clip(b.senses)
+	b.formTerm, b.keyTerm, b.formCount = slices.Clip(b.formTerm), slices.Clip(b.keyTerm), slices.Clip(b.formCount)
+	b.words.clip()
 }

@@ -20,7 +20,8 @@ type core struct {
 	number []uint32 // a place's number
 	sums   []sum    // by place: of each tool's text
 	digest sum
-	whole  float32 // the logarithm of the number of tools, plus one
+	fades  []float32 // what counts of each word of name and doc for the bonus of covering them
+	whole  float32   // the logarithm of the number of tools, plus one
 	pool   sync.Pool
 }
 
@@ -31,7 +32,7 @@ type piece struct {
 	own   []uint32  // by term: the tools of the segment that have it and are not gone
 	df    []uint32  // by term: the tools of the whole core that have it
 	worth []float32 // by term
-	shown []uint32  // by form: the tools of the segment that have it and are not gone
+	shown []uint32  // by word: the tools of the segment that have it and are not gone
 }
 
 // sum is a SHA-256.
@@ -61,6 +62,9 @@ type removed struct {
 func (c *core) next(ch *change, digest sum) *core {
 	n := &core{lex: c.lex, tune: c.tune, live: len(ch.texts), sums: ch.sums, digest: digest}
 	n.whole = float32(math.Log(float64(n.live) + 1))
+	for i := range mostLead {
+		n.fades = append(n.fades, 1/(1+c.tune.steep*float32(i)))
+	}
 	n.pieces(c, ch)
 	n.frequencies()
 	for i := range n.parts {
@@ -142,11 +146,13 @@ func (n *core) remove(c *core, ch *change, end uint32) {
 		}
 		p.own, p.shown = slices.Clone(p.own), slices.Clone(p.shown)
 		g := build(n.lex, n.tune, texts)
-		for term, key := range g.keys {
-			p.own[p.term(key)] -= g.count[term]
+		for term, n := range g.count {
+			p.own[termOf(p.segment, g.key(uint32(term)))] -= n
 		}
-		for w, form := range g.forms {
-			p.shown[p.forms[w]] -= g.formCount[form]
+		for w, n := range g.formCount {
+			if n > 0 {
+				p.shown[find(&p.words, g.words.word(uint32(w)))] -= n
+			}
 		}
 	}
 }
@@ -164,14 +170,14 @@ func (n *core) frequencies() {
 			switch {
 			case i == j:
 			case len(p.keys) < len(q.keys):
-				for term, key := range p.keys {
-					if at := q.term(key); at != none {
+				for term := range p.keys {
+					if at := termOf(q.segment, p.key(uint32(term))); at != none {
 						p.df[term] += q.own[at]
 					}
 				}
 			default:
-				for term, key := range q.keys {
-					if at := p.term(key); at != none {
+				for term := range q.keys {
+					if at := termOf(p.segment, q.key(uint32(term))); at != none {
 						p.df[at] += q.own[term]
 					}
 				}

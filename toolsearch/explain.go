@@ -20,7 +20,7 @@ type Reason struct {
 	// Word is of the query; "" for what looks at the query as a whole.
 	Word string
 	// How is "called" (the tool goes by that name), "word", "synonym", "spelling", "name" (the query covers the tool's
-	// name), "start" (its name and first sentence) or "order" (words stand together in both).
+	// name), "start" (the first words of its name and doc) or "order" (words stand together in both).
 	How string
 	// Match is what the tool has for the word: its stem, the synonyms, or the right spelling.
 	Match string
@@ -91,9 +91,9 @@ func (x *Index) reasons(s *scratch, number uint32) (out []Reason) {
 	}
 	leads := p.leads[p.leadEnd[doc]:p.leadEnd[doc+1]]
 	for _, r := range []Reason{
-		{How: "name", Score: float64(x.tune.name * x.covers(p, s.mark[i], p.names[p.nameEnd[doc]:p.nameEnd[doc+1]]))},
-		{How: "start", Score: float64(x.tune.lead * x.covers(p, s.mark[i], leads))},
-		{How: "order", Score: float64(x.tune.order * x.together(p, s.place[i], leads))},
+		{How: "name", Score: float64(x.tune.name * x.covers(p, s.mark[i], p.names[p.nameEnd[doc]:p.nameEnd[doc+1]], nil))},
+		{How: "start", Score: float64(x.tune.lead * x.covers(p, s.mark[i], leads, x.fades))},
+		{How: "order", Score: float64(x.tune.order * x.together(p, s.mark[i], leads))},
 	} {
 		if r.Score > 0 {
 			out = append(out, r)
@@ -118,7 +118,7 @@ func (g *segment) has(term, doc uint32) float32 {
 func (x *Index) members(p *piece, doc uint32, key string) string {
 	var words []string
 	for w := range strings.FieldsSeq(x.lex.lines[(int(key[1])<<8|int(key[2]))/2]) {
-		if p.has(p.term(stem(w)), doc) > 0 {
+		if p.has(termOf(p.segment, stem(w)), doc) > 0 {
 			words = append(words, w)
 		}
 	}

@@ -3,7 +3,9 @@ package toolsearch
 import (
 	_ "embed"
 	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
 )
@@ -21,45 +23,75 @@ var synonyms string
 
 // lexicon is what is known of language before any tool is read. It is immutable.
 type lexicon struct {
-	stop   map[string]bool
-	fill   map[string]bool     // stems
-	groups map[string][]uint16 // a stem → the groups of words that mean nearly the same
-	lines  []string            // the words of a group
-	spell  *speller            // over all of them
-	logs   [4096]float32       // the logarithms of n + 0.5
+	words  table // stopwords, and stems of which something is known
+	senses []sense
+	lines  []string      // the words of a group
+	spell  *speller      // over all words
+	logs   [4096]float32 // the logarithms of n + 0.5
+}
+
+// sense is what is known of a word.
+type sense struct {
+	stop, fill bool
+	// sides are those of the groups that it is in; see sided.
+	sides []uint16
 }
 
 func newLexicon() *lexicon {
-	x := &lexicon{stop: map[string]bool{}, fill: map[string]bool{}, groups: map[string][]uint16{}}
-	var words []string
+	x := &lexicon{}
+	words := &table{}
 	for w := range strings.FieldsSeq(stopwords) {
-		x.stop[w] = true
-		words = append(words, w)
+		x.enter(words, w, w).stop = true
 	}
 	for w := range strings.FieldsSeq(filler) {
-		x.fill[stem(w)] = true
-		words = append(words, w)
+		x.enter(words, w, stem(w)).fill = true
 	}
-	n := uint16(0)
 	for line := range strings.Lines(synonyms) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
+		group := uint16(len(x.lines))
 		for w := range strings.FieldsSeq(line) {
-			key := stem(w)
-			if gs := x.groups[key]; len(gs) == 0 || gs[len(gs)-1] != n {
-				x.groups[key] = append(gs, n)
+			known := x.enter(words, w, stem(w))
+			if side := sided(group, w[0] >= utf8.RuneSelf); !slices.Contains(known.sides, side) {
+				known.sides = append(known.sides, side)
 			}
-			words = append(words, w)
 		}
 		x.lines = append(x.lines, line)
-		n++
 	}
+	words.clip()
 	x.spell = newSpeller(words)
 	for i := range x.logs {
 		x.logs[i] = float32(math.Log(float64(i) + 0.5))
 	}
 	return x
+}
+
+// enter makes a word known by its key, and spelled.
+func (x *lexicon) enter(spelled *table, w, key string) *sense {
+	if find(spelled, w) == none {
+		spelled.add([]byte(w))
+	}
+	n := find(&x.words, key)
+	if n == none {
+		n = x.words.add([]byte(key))
+		x.senses = append(x.senses, sense{})
+	}
+	return &x.senses[n]
+}
+
+// of is what is known of a key, nil when nothing is.
+func of[T string | []byte](x *lexicon, key T) *sense {
+	if n := find(&x.words, key); n != none {
+		return &x.senses[n]
+	}
+	return nil
+}
+
+// isStop reports whether a word, of which the hash is given, is a stopword.
+func (x *lexicon) isStop(hash uint32, w []byte) bool {
+	n := x.words.at(hash, w)
+	return n != none && x.senses[n].stop
 }
 
 // log is the logarithm of n + 0.5.
@@ -95,4 +127,4 @@ func sided(g uint16, cjk bool) uint16 {
 // groupKey is the term under which the tools of a group's side stand. No word can be one.
 func groupKey(side uint16) string { return string([]byte{1, byte(side >> 8), byte(side)}) }
 
-func isGroup(key string) bool { return key[0] == 1 }
+func isGroup(key []byte) bool { return key[0] == 1 }

@@ -9,9 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,28 +63,59 @@ func corpora(t *testing.T) []corpus {
 	var out []corpus
 	for _, file := range folders {
 		c := corpus{name: filepath.Base(filepath.Dir(file))}
+		called := map[string]string{}
 		jsonl(t, file, func(line []byte) error {
 			var in struct {
 				Name, Description, Category string
 				Schema                      json.RawMessage `json:"input_schema"`
 			}
 			err := json.Unmarshal(line, &in)
+			called[in.Name] = in.Name
 			c.tools = append(c.tools, toolview.Entry{
 				Tool:  &toolview.Tool{Decl: toolview.Decl{Name: in.Name, Category: in.Category}, Doc: in.Description, Schema: in.Schema},
 				Owner: "McpMiddleware", Deferred: true,
 			})
 			return err
 		})
+		for _, e := range c.tools {
+			rename(e.Tool, called)
+		}
 		slices.SortStableFunc(c.tools, byName)
 		jsonl(t, filepath.Join(filepath.Dir(file), "dev.jsonl"), func(line []byte) error {
 			var q judged
 			err := json.Unmarshal(line, &q)
+			for i, name := range q.Relevant {
+				q.Relevant[i] = called[name]
+			}
 			c.queries = append(c.queries, q)
 			return err
 		})
 		out = append(out, c)
 	}
 	return out
+}
+
+var unnamable = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// rename gives a tool a name that a view can hold, as a client of a server must: what a name may not have becomes "_",
+// and a name that is taken gets a number. Letters that are lost so stay readable in the title.
+func rename(tool *toolview.Tool, called map[string]string) {
+	raw := tool.Name
+	base := unnamable.ReplaceAllString(raw, "_")
+	if strings.Trim(base, "_") == "" {
+		base = "tool"
+	}
+	name := base
+	for n := 2; name != raw && called[name] != ""; n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	if strings.ContainsFunc(raw, func(r rune) bool { return r > unicode.MaxASCII }) {
+		tool.Title = raw
+	}
+	tool.Name, called[raw] = name, name
+	if name != raw {
+		called[name] = name
+	}
 }
 
 func byName(a, b toolview.Entry) int { return strings.Compare(a.Tool.Name, b.Tool.Name) }
@@ -224,7 +257,6 @@ func parts() []ingredient {
 				t.weight[f] = 1
 			}
 		}},
-		{"first sentence apart", false, func(t *tuning) { t.weight[inRest] = t.weight[inDoc] }},
 		{"arguments", false, func(t *tuning) { t.weight[inParams], t.weight[inSchema] = 0, 0 }},
 		{"server and category", false, func(t *tuning) { t.weight[inServer] = 0 }},
 		{"words of courtesy", false, func(t *tuning) { t.fill = 1 }},
@@ -237,6 +269,7 @@ func parts() []ingredient {
 		{"sentences vote", false, func(t *tuning) { t.vote = 0 }},
 		{"name covered", false, func(t *tuning) { t.name = 0 }},
 		{"start covered", false, func(t *tuning) { t.lead = 0 }},
+		{"early words count more", false, func(t *tuning) { t.steep = 0 }},
 		{"order", false, func(t *tuning) { t.order = 0 }},
 		{"empty when unmet", false, func(t *tuning) { t.known, t.story = 0, 0 }},
 	}

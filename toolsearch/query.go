@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -48,7 +49,11 @@ func (x *Index) search(query string, limit int, why bool) ([]Hit, *scratch) {
 	s.why = why
 	q := x.names(s, query)
 	x.weigh(s, query)
-	ranked := x.ranked(s, max(limit, x.tune.best))
+	sure := limit
+	if len(q.first)+len(q.seats) > 0 {
+		sure = max(limit, x.tune.best) // the places of the named are looked for among all
+	}
+	ranked := x.ranked(s, max(limit, x.tune.best), sure)
 	return x.seat(s, &q, ranked, limit), s
 }
 
@@ -68,7 +73,7 @@ func (x *Index) names(s *scratch, query string) (q named) {
 			continue
 		}
 		group := x.calledBy(rest)
-		if plus && strings.ContainsFunc(rest, unicode.IsLetter) {
+		if plus && !number(rest) {
 			x.must(s, rest, group)
 		}
 		switch {
@@ -82,8 +87,24 @@ func (x *Index) names(s *scratch, query string) (q named) {
 	return q
 }
 
-// identifier reports whether a token is written like no word of a language.
+// number reports whether a token begins with a sign or digits and no letter: a telephone number and what is glued to it.
+func number(token string) bool {
+	for _, r := range token {
+		if unicode.IsLetter(r) {
+			return false
+		}
+		if !unicode.IsDigit(r) {
+			break
+		}
+	}
+	return true
+}
+
+// identifier reports whether a token is written like no word of a language, nor a number.
 func identifier(token string) bool {
+	if !strings.ContainsFunc(token, unicode.IsLetter) {
+		return false
+	}
 	var last rune
 	for i, r := range token {
 		switch {
@@ -105,6 +126,9 @@ func (x *Index) calledBy(name string) []uint32 {
 	rank := 3
 	for i := range x.parts {
 		p := &x.parts[i]
+		if p.callable[hash>>6%uint32(len(p.callable))]&(1<<(hash%64)) == 0 {
+			continue
+		}
 		at, _ := slices.BinarySearchFunc(p.called, hash, func(c called, h uint32) int { return cmp.Compare(c.hash, h) })
 		for ; at < len(p.called) && p.called[at].hash == hash; at++ {
 			d := p.base + p.called[at].doc
@@ -145,7 +169,7 @@ func (x *Index) must(s *scratch, token string, called []uint32) {
 	}
 	s.must++
 	var have map[uint32]bool
-	keep := func(keys ...string) {
+	keep := func(keys ...[]byte) {
 		next := map[uint32]bool{}
 		for _, key := range keys {
 			x.terms(s, key)
@@ -164,12 +188,15 @@ func (x *Index) must(s *scratch, token string, called []uint32) {
 		have = next
 	}
 	// The parts of an identifier may each be met by its whole, which comes behind them.
-	var parts []string
+	var parts [][]byte
 	s.split.each(token, func(w []byte, k kind) {
-		if x.tune.stopwords && k < whole && x.lex.stop[string(w)] {
+		hash := wordHash(w)
+		if x.tune.stopwords && k < whole && x.lex.isStop(hash, w) {
 			return // nothing but names holds it, so it cannot be asked for
 		}
-		key, _ := x.find(s, w, k)
+		f := found{kind: k}
+		x.find(s, hash, w, &f)
+		key := bytes.Clone(f.key)
 		switch k {
 		case part:
 			parts = append(parts, key)
@@ -280,7 +307,14 @@ func (x *Index) pick(list string) []Hit {
 }
 
 func bare(token string) string {
+	if token != "" && plainByte(token[0]) && plainByte(token[len(token)-1]) {
+		return token
+	}
 	return strings.Trim(token, "\"'`“”‘’.,;:!?()[]{}<>，。；：！？、（）「」")
+}
+
+func plainByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 func cutFold(s, prefix string) (string, bool) {

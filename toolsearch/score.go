@@ -33,31 +33,35 @@ func sentence(text string) (end, next int) {
 	return len(text), len(text)
 }
 
+// words looks up a sentence. A path or a link in it is read as what it is about; what is glued to one in a script that
+// sets no spaces is not part of it.
 func (c *core) words(s *scratch, text string) {
 	look := func(w []byte, k kind) { c.look(s, w, k) }
 	s.weight = 1
-	if c.tune.path == 0 || !strings.ContainsAny(text, `/\`) {
-		s.split.each(text, look)
-		return
+	read := 0
+	if c.tune.path > 0 && strings.ContainsAny(text, `/\`) {
+		for at := 0; at < len(text); {
+			end := at + upTo(text[at:], divides)
+			if about := pathOf(text[at:end]); about != "" {
+				s.split.each(text[read:at], look)
+				s.weight = c.tune.path
+				s.split.each(about, look)
+				s.weight, read = 1, end
+			}
+			at = end + upTo(text[end:], func(r rune) bool { return !divides(r) })
+		}
 	}
-	for text != "" {
-		at := strings.IndexFunc(text, unicode.IsSpace)
-		token := text
-		if at < 0 {
-			text = ""
-		} else {
-			_, size := utf8.DecodeRuneInString(text[at:])
-			token, text = text[:at], text[at+size:]
-		}
-		if token == "" {
-			continue
-		}
-		s.weight = 1
-		if about := pathOf(token); about != "" {
-			s.weight, token = c.tune.path, about
-		}
-		s.split.each(token, look)
+	s.split.each(text[read:], look)
+}
+
+func divides(r rune) bool { return unicode.IsSpace(r) || r >= 0x2E80 }
+
+// upTo is where the first rune of a kind stands in a text, or its end.
+func upTo(text string, is func(rune) bool) int {
+	if at := strings.IndexFunc(text, is); at >= 0 {
+		return at
 	}
+	return len(text)
 }
 
 // fold ends a sentence: it adds to the whole, and it votes apart, with its best tool counting as much as any other
@@ -90,9 +94,10 @@ func (c *core) fold(s *scratch) {
 	s.touched, s.sentence = s.touched[:0], 0
 }
 
-// ranked returns the best tools, at most n, best first. A tool that only ubiquitous words find is none of them, nor one
+// ranked returns the best tools, at most n, best first, of which sure ones are needed: of those the order is exact, and a
+// tool that cannot be one of them may be left out. A tool that only ubiquitous words find is none of them, nor one
 // that shares a single word with a query whose rarer words nothing meets.
-func (c *core) ranked(s *scratch, n int) []scored {
+func (c *core) ranked(s *scratch, n, sure int) []scored {
 	needs := uint8(2)
 	known := c.tune.known
 	if s.telling >= c.tune.long {
@@ -128,11 +133,23 @@ func (c *core) ranked(s *scratch, n int) []scored {
 		}
 	}
 	s.top = h
-	for i := range h {
-		h[i].score = c.anew(s, h[i])
-	}
+	return c.again(s, h, sure)
+}
+
+// again scores the best anew. Once there are enough, it stops at the first that no bonus could lift among them.
+func (c *core) again(s *scratch, h []scored, sure int) []scored {
 	slices.SortFunc(h, c.compare)
-	return h
+	done := 0
+	for ; done < len(h); done++ {
+		if done >= sure && (h[done].score+c.tune.order*mostOrder)*(1+c.tune.lead)*(1+c.tune.name)*1.001 < h[sure-1].score {
+			break
+		}
+		r := scored{c.anew(s, h[done]), h[done].number}
+		at, _ := slices.BinarySearchFunc(h[:done], r, c.compare)
+		copy(h[at+1:done+1], h[at:done])
+		h[at] = r
+	}
+	return h[:done]
 }
 
 func (c *core) compare(a, b scored) int {
@@ -174,30 +191,31 @@ func (c *core) sink(h []scored) {
 func (c *core) anew(s *scratch, r scored) float32 {
 	p, doc := c.piece(r.number)
 	i := c.at(p)
-	marks, places := s.mark[i], s.place[i]
+	marks := s.mark[i]
 	score := r.score
 	if c.tune.lead > 0 || c.tune.order > 0 {
 		leads := p.leads[p.leadEnd[doc]:p.leadEnd[doc+1]]
-		score *= 1 + c.tune.lead*c.covers(p, marks, leads)
-		score += c.tune.order * c.together(p, places, leads)
+		score += c.tune.order * c.together(p, marks, leads)
+		score *= 1 + c.tune.lead*c.covers(p, marks, leads, c.fades)
 	}
 	if c.tune.name > 0 {
-		score *= 1 + c.tune.name*c.covers(p, marks, p.names[p.nameEnd[doc]:p.nameEnd[doc+1]])
+		score *= 1 + c.tune.name*c.covers(p, marks, p.names[p.nameEnd[doc]:p.nameEnd[doc+1]], nil)
 	}
 	return score
 }
 
-// covers is the part of what some terms are worth that the query has.
-func (c *core) covers(p *piece, marks []float32, terms []uint32) float32 {
+// covers is the part of what some terms are worth that the query has. fades is what counts of each, nil for all of it.
+func (c *core) covers(p *piece, marks []mark, terms []uint32, fades []float32) float32 {
 	var have, all float32
-	for _, t := range terms {
+	for i, t := range terms {
 		worth := p.worth[t]
+		if fades != nil {
+			worth *= fades[i]
+		}
 		all += worth
-		m := marks[t]
+		m := marks[t].trust
 		if m == 0 {
-			for _, k := range p.kin(t) {
-				m = max(m, marks[k])
-			}
+			m = p.akin(marks, t)
 		}
 		have += worth * m
 	}
@@ -207,17 +225,30 @@ func (c *core) covers(p *piece, marks []float32, terms []uint32) float32 {
 	return have / all
 }
 
+// akin is how surely the query has a word of a term's groups.
+func (p *piece) akin(marks []mark, term uint32) (m float32) {
+	if known := p.senses[term]; known != nil {
+		for _, side := range known.sides {
+			if g := p.group[side]; g != none {
+				m = max(m, marks[g].trust)
+			}
+		}
+	}
+	return m
+}
+
 // together is what pairs of neighbours are worth that the query has as neighbours too, levelled off. In CJK all is
 // neighbours, so it says nothing there.
-func (c *core) together(p *piece, places []uint32, terms []uint32) float32 {
+func (c *core) together(p *piece, marks []mark, terms []uint32) float32 {
 	var sum float32
 	for i := 1; i < len(terms); i++ {
-		a, b := places[terms[i-1]], places[terms[i]]
-		if a > 0 && (b == a+1 || b == a+2) && p.keys[terms[i]][0] < utf8.RuneSelf {
+		a, b := marks[terms[i-1]].place, marks[terms[i]].place
+		if a > 0 && (b == a+1 || b == a+2) && p.key(terms[i])[0] < utf8.RuneSelf {
 			sum += p.worth[terms[i-1]] + p.worth[terms[i]]
 		}
 	}
-	const most = 30
-	sum = min(sum, most)
-	return sum / (1 + sum/20)
+	return min(sum/(1+sum/20), mostOrder)
 }
+
+// mostOrder is what together levels off at.
+const mostOrder = 12

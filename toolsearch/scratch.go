@@ -10,13 +10,12 @@ type scratch struct {
 	top     []scored
 
 	// By piece and term: how surely the query has the term, and where.
-	mark  [][]float32
-	place [][]uint32
-	marks []mark
+	mark   [][]mark
+	marked []marked
 
 	split splitter
 	terms []uint32 // the terms of the word at hand, one a piece
-	words []string // keys that the query has had and no tool has
+	words table    // keys that the query has had and no tool has
 	log   []used   // only when asked why
 
 	at        uint32 // words so far
@@ -48,7 +47,13 @@ type scored struct {
 	number uint32
 }
 
+// mark is how surely a query has a term, 0 to 1, and its last place as a word, 0 when it is none.
 type mark struct {
+	trust float32
+	place uint32
+}
+
+type marked struct {
 	piece int
 	term  uint32
 }
@@ -68,8 +73,7 @@ func (c *core) borrow() *scratch {
 	}
 	s := &scratch{cells: make([]cell, c.size)}
 	for i := range c.parts {
-		s.mark = append(s.mark, make([]float32, len(c.parts[i].keys)))
-		s.place = append(s.place, make([]uint32, len(c.parts[i].keys)))
+		s.mark = append(s.mark, make([]mark, len(c.parts[i].keys)))
 	}
 	return s
 }
@@ -85,15 +89,15 @@ func (c *core) giveBack(s *scratch) {
 			s.cells[i].met = 0
 		}
 	}
-	for _, m := range s.marks {
-		s.mark[m.piece][m.term], s.place[m.piece][m.term] = 0, 0
+	for _, m := range s.marked {
+		s.mark[m.piece][m.term] = mark{}
 	}
 	if s.stamp > 1<<30 {
 		clear(s.cells)
 		s.stamp = 0
 	}
-	clear(s.words)
-	s.all, s.marks, s.words, s.log = s.all[:0], s.marks[:0], s.words[:0], nil
+	s.words.reset()
+	s.all, s.marked, s.log = s.all[:0], s.marked[:0], nil
 	s.at, s.different, s.sentences, s.want, s.known, s.telling, s.must, s.why = 0, 0, 0, 0, 0, 0, 0, false
 	c.pool.Put(s)
 }

@@ -95,6 +95,8 @@ func TestQueriesFindWhatTheyMean(t *testing.T) {
 		{"a must that excludes the rest", "+parcel createEdge", 5, []string{"send_parcel"}},
 		{"a must that nothing has", "create +zeppelin", 5, []string{}},
 		{"a telephone number is no must", "+parcel +49151234567", 5, []string{"send_parcel"}},
+		{"a number that letters of another script are glued to", "寄送 parcel 到 +49151234567，国家德国", 1, []string{"send_parcel"}},
+		{"a link that words are glued to", "打开https://example.org/a/b并规划路线", 1, []string{"mcp__map__route"}},
 		{"a word of two names", "searches", 5, []string{"mcp__wiki__search", "mcp__hub__search"}},
 		{"two names beyond the limit", "disk_listing route", 1, []string{"disk_listing", "mcp__map__route"}},
 		{"a leaf that two servers have", "search", 1, []string{"mcp__wiki__search"}},
@@ -266,4 +268,13 @@ func TestALongQueryIsReadToItsLimit(t *testing.T) {
 	long := strings.Repeat("please help us ", maxQuery/14)
 	require.NotEmpty(t, x.Search("parcel "+long, 5))
 	require.Empty(t, x.Search(long+" "+long+" parcel", 5))
+}
+
+func TestANumberIsNoNameBeforeAllOthers(t *testing.T) {
+	tools := append(office(), tool("mcp__srv__2", "Reads a gauge."))
+	x := New(view(t, tools...))
+	require.Equal(t, []string{"mcp__srv__2"}, names(x.Search("2", 5)), "alone it is the name")
+	found := names(x.Search("send a parcel of 2 kilos", 5))
+	require.Equal(t, "send_parcel", found[0])
+	require.Contains(t, found, "mcp__srv__2", "yet it keeps its seat")
 }

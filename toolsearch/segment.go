@@ -16,24 +16,24 @@ type text struct {
 // words and numbers: not whose they are, how they run, or any state. So segments can be shared by sessions.
 type segment struct {
 	tools     int
-	forms     map[string]uint32 // a word as it is written, in lower case → its number
-	formTerm  []uint32          // a form's term
-	formCount []uint32          // the tools whose name, title or doc has a form
-	spell     *speller          // over the forms
-	stems     map[string]uint32 // the key of a term that is no form → its number
-	group     []uint32          // by side of a group: its term, none where no tool has a word of it
-	keys      []string          // a term's key: a stem, CJK, or a group's
-	kinEnd    []uint32          // of a term in kins; one more than terms
-	kins      []uint32          // the groups of terms
-	count     []uint32          // the tools that have a term
-	start     []uint32          // where a term's postings begin; one more than terms
-	docs      []uint32          // postings: the tool, in order,
-	impact    []uint16          // and the saturated weight of the term in it, 65535 = 1
-	nameEnd   []uint32          // of a tool in names and in leads; one more than tools
-	names     []uint32          // the terms of names
+	words     table    // forms, which are words as they are written, in lower case; and the keys of terms
+	formTerm  []uint32 // by word: its term as a form, none when it is no form
+	keyTerm   []uint32 // by word: the term whose key it is, none when it is no key
+	formCount []uint32 // by word: the tools whose name, title or doc has the form
+	spell     *speller // over the words
+	group     []uint32 // by side of a group: its term, none where no tool has a word of it
+	keys      []uint32 // by term: the word that is its key, which is a stem, CJK, or a group's
+	senses    []*sense // by term: nil when nothing is known of it
+	count     []uint32 // the tools that have a term
+	start     []uint32 // where a term's postings begin; one more than terms
+	docs      []uint32 // postings: the tool, in order,
+	impact    []uint16 // and the saturated weight of the term in it, 65535 = 1
+	nameEnd   []uint32 // of a tool in names and in leads; one more than tools
+	names     []uint32 // the terms of names
 	leadEnd   []uint32
 	leads     []uint32 // the terms of name, title and doc in order, the first of them
 	called    []called // by hash
+	callable  []uint64 // has a bit for the hash of each name: what it has none for is no name
 }
 
 // called is a name that a tool goes by.
@@ -45,21 +45,16 @@ type called struct {
 // mostLead is how many words of name, title and doc are kept in order.
 const mostLead = 48
 
-// term finds the number of a stem's term.
-func (g *segment) term(key string) uint32 {
-	if form, ok := g.forms[key]; ok {
-		if t := g.formTerm[form]; g.keys[t] == key {
-			return t
-		}
-	}
-	if t, ok := g.stems[key]; ok {
-		return t
+// termOf finds the number of a stem's term.
+func termOf[T string | []byte](g *segment, key T) uint32 {
+	if w := find(&g.words, key); w != none {
+		return g.keyTerm[w]
 	}
 	return none
 }
 
-// kin are the groups of a term.
-func (g *segment) kin(term uint32) []uint32 { return g.kins[g.kinEnd[term]:g.kinEnd[term+1]] }
+// key is that of a term.
+func (g *segment) key(term uint32) []byte { return g.words.word(g.keys[term]) }
 
 // server splits a name at its last "__": behind it is the tool's own name, before it whose the tool is. Of three parts
 // the first is the kind of source and says nothing.
@@ -73,21 +68,6 @@ func server(name string) (of, own string) {
 		of = rest
 	}
 	return of, own
-}
-
-// lead cuts a doc behind its first sentence.
-func lead(doc string) (first, rest string) {
-	const least = 8 // bytes: "e.g." and "1." are no sentences
-	doc = strings.TrimSpace(doc)
-	for i := least; i < len(doc); i++ {
-		switch c := doc[i]; {
-		case c == '\n',
-			(c == '.' || c == '!' || c == '?') && i+1 < len(doc) && (doc[i+1] == ' ' || doc[i+1] == '\n'),
-			c == 0xE3 && strings.HasPrefix(doc[i:], "。"):
-			return doc[:i], doc[i:]
-		}
-	}
-	return doc, ""
 }
 
 // nameHash is FNV-1a over a name, letters a to z in lower case.

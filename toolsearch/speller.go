@@ -1,15 +1,19 @@
 package toolsearch
 
 import (
+	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
 // speller finds the words that are one slip away from another: a letter too many, too few, wrong, or two swapped. One
 // slip leaves one half of a word whole, so a word is kept under each of its halves. It is immutable.
 type speller struct {
-	words  []string
-	halves []half // sorted by key
+	words  *table
+	halves []half   // sorted by key
+	first  []uint32 // by the high bits of a key: where in halves it begins; one more than such bits
+	shift  int      // leaves the high bits
 }
 
 type half struct {
@@ -22,22 +26,31 @@ const (
 	widest   = 32 // bytes
 )
 
-func newSpeller(words []string) *speller {
+func newSpeller(words *table) *speller {
 	s := &speller{words: words}
-	for i, w := range words {
+	for i := range uint32(words.len()) {
+		w := words.word(i)
 		if !spellable(w) {
 			continue
 		}
 		h := len(w) / 2
-		s.halves = append(s.halves,
-			half{halfKey(w[:h], len(w), 0), uint32(i)}, half{halfKey(w[h:], len(w), 1), uint32(i)})
+		s.halves = append(s.halves, half{halfKey(w[:h], len(w), 0), i}, half{halfKey(w[h:], len(w), 1), i})
 	}
 	slices.SortFunc(s.halves, func(a, b half) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.word, b.word)) })
 	s.halves = slices.Clip(s.halves)
+	high := bits.Len(uint(len(s.halves) / 4))
+	s.shift, s.first = 32-high, make([]uint32, 1<<high+1)
+	at := 0
+	for i := range s.first {
+		for at < len(s.halves) && int(s.halves[at].key>>s.shift) < i {
+			at++
+		}
+		s.first[i] = uint32(at)
+	}
 	return s
 }
 
-func spellable(w string) bool {
+func spellable(w []byte) bool {
 	if len(w) < shortest-1 || len(w) > widest {
 		return false
 	}
@@ -50,7 +63,7 @@ func spellable(w string) bool {
 }
 
 // halfKey is FNV-1a over a half, the length of the word and which half it is.
-func halfKey[T string | []byte](part T, n int, side uint32) uint32 {
+func halfKey(part []byte, n int, side uint32) uint32 {
 	h := (2166136261 ^ (uint32(n)<<1 | side)) * 16777619
 	for i := range len(part) {
 		h = (h ^ uint32(part[i])) * 16777619
@@ -80,26 +93,30 @@ func (s *speller) near(w []byte, yield func(word uint32)) {
 }
 
 func (s *speller) under(key uint32, w []byte, yield func(uint32)) {
-	at, _ := slices.BinarySearchFunc(s.halves, key, func(h half, k uint32) int { return cmp.Compare(h.key, k) })
-	for ; at < len(s.halves) && s.halves[at].key == key; at++ {
-		if i := s.halves[at].word; slip(w, s.words[i]) {
-			yield(i)
+	for _, h := range s.bucket(key) {
+		if h.key == key && slip(w, s.words.word(h.word)) {
+			yield(h.word)
 		}
 	}
 }
 
 func (s *speller) equal(w []byte, yield func(uint32)) {
 	key := halfKey(w[:len(w)/2], len(w), 0)
-	at, _ := slices.BinarySearchFunc(s.halves, key, func(h half, k uint32) int { return cmp.Compare(h.key, k) })
-	for ; at < len(s.halves) && s.halves[at].key == key; at++ {
-		if i := s.halves[at].word; string(w) == s.words[i] {
-			yield(i)
+	for _, h := range s.bucket(key) {
+		if h.key == key && bytes.Equal(w, s.words.word(h.word)) {
+			yield(h.word)
 		}
 	}
 }
 
+// bucket is where a key stands, and a few others.
+func (s *speller) bucket(key uint32) []half {
+	at := key >> s.shift
+	return s.halves[s.first[at]:s.first[at+1]]
+}
+
 // slip reports whether a and b are exactly one slip apart.
-func slip(a []byte, b string) bool {
+func slip(a, b []byte) bool {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
@@ -109,14 +126,14 @@ func slip(a []byte, b string) bool {
 		if i == len(a) {
 			return false
 		}
-		if i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && string(a[i+2:]) == b[i+2:] {
+		if i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && bytes.Equal(a[i+2:], b[i+2:]) {
 			return true
 		}
-		return string(a[i+1:]) == b[i+1:]
+		return bytes.Equal(a[i+1:], b[i+1:])
 	case 1:
-		return string(a[i+1:]) == b[i:]
+		return bytes.Equal(a[i+1:], b[i:])
 	case -1:
-		return string(a[i:]) == b[i+1:]
+		return bytes.Equal(a[i:], b[i+1:])
 	}
 	return false
 }

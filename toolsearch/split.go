@@ -53,10 +53,16 @@ func runeAt(text string, at int) (rune, int) {
 
 func (s *splitter) word(text string, at int, yield func([]byte, kind)) int {
 	s.buf, s.ends = s.buf[:0], s.ends[:0]
-	var before, last rune
-	digit := false
 	first, _ := runeAt(text, at)
 	s.value = at > 0 && unicode.IsUpper(first)
+	if end, ok := simple(text, at); ok {
+		s.buf = append(s.buf, text[at:end]...)
+		s.buf[0] |= 'a' - 'A'
+		give(s.buf, plain, yield)
+		return end
+	}
+	var before, last rune
+	digit := false
 	for start := at; at < len(text); {
 		r, size := runeAt(text, at)
 		if (r == '\'' || r == '’') && at+size < len(text) && (text[at+size] == 's' || text[at+size] == 't') {
@@ -92,6 +98,21 @@ func (s *splitter) word(text string, at int, yield func([]byte, kind)) int {
 	give(s.buf[from:], part, yield)
 	give(s.buf, whole, yield)
 	return at
+}
+
+// simple finds the end of a word of letters a to z, the first perhaps a capital. Most words are simple.
+func simple(text string, at int) (end int, ok bool) {
+	end = at
+	if 'A' <= text[end] && text[end] <= 'Z' {
+		end++
+	}
+	for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
+		end++
+	}
+	if end == at {
+		return end, false
+	}
+	return end, end == len(text) || text[end] < utf8.RuneSelf && text[end] != '\'' && !isWord(rune(text[end]))
 }
 
 func give(word []byte, k kind, yield func([]byte, kind)) {

@@ -6,8 +6,7 @@ type field uint8
 const (
 	inName   field = iota // what is behind the server
 	inTitle               //
-	inDoc                 // its first sentence, which says what the tool does
-	inRest                // the sentences behind it
+	inDoc                 //
 	inServer              // server, owner, category and family
 	inParams              // names of arguments
 	inSchema              // docs and allowed values of arguments
@@ -46,8 +45,9 @@ type tuning struct {
 	vote float32
 	// best is how many tools are scored anew by name, lead and order; none of these finds a tool.
 	best int
-	// name and lead are the bonus for a name, and for a name and first sentence, that the query covers.
-	name, lead float32
+	// name and lead are the bonus for a name, and for the first words of name and doc, that the query covers; steep is
+	// how much less each next of these words counts.
+	name, lead, steep float32
 	// order is the bonus for two words that stand together in both.
 	order float32
 
@@ -62,12 +62,12 @@ type tuning struct {
 
 func tuned() tuning {
 	return tuning{
-		weight: [fields]float32{inName: 2.6, inTitle: 2, inDoc: 0.7, inRest: 0.55, inServer: 0.8, inParams: 0.4, inSchema: 0.36},
-		slack:  [fields]float32{inName: 0.5, inTitle: 0.5, inDoc: 0.5, inRest: 0.75, inServer: 0, inParams: 0.75, inSchema: 0.6},
-		mean:   [fields]float32{inName: 2.6, inTitle: 4, inDoc: 20, inRest: 20, inServer: 2, inParams: 7, inSchema: 30},
+		weight: [fields]float32{inName: 2.6, inTitle: 2, inDoc: 0.6, inServer: 0.8, inParams: 0.4, inSchema: 0.36},
+		slack:  [fields]float32{inName: 0.5, inTitle: 0.5, inDoc: 0.65, inServer: 0, inParams: 0.75, inSchema: 0.6},
+		mean:   [fields]float32{inName: 2.6, inTitle: 4, inDoc: 20, inServer: 2, inParams: 7, inSchema: 30},
 		k1:     0.6, stopwords: true, stem: true, humps: true, pairs: true, lone: 0.8, fill: 0.6,
 		group: 0.35, alone: 0.95, abroad: 0.7, repair: 0.7, path: 1,
-		cover: 0.18, vote: 0.6, best: 32, name: 0.3, lead: 0.55, order: 0.2,
+		cover: 0.18, vote: 0.6, best: 32, name: 0.3, lead: 0.55, steep: 0.25, order: 0.2,
 		known: 0.4, story: 0.2, proxy: 0.85, floor: 0.24, long: 5,
 	}
 }

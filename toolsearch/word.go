@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -10,79 +11,86 @@ const mostWords = 192 // different words of a query that are looked up; a longer
 // look takes one word of a query.
 func (c *core) look(s *scratch, w []byte, k kind) {
 	tn := c.tune
-	if tn.stopwords && k < whole && c.lex.stop[string(w)] || !tn.pairs && k >= pair || !tn.humps && k == part || s.different >= mostWords {
+	if !tn.pairs && k >= pair || !tn.humps && k == part || s.different >= mostWords {
 		return
 	}
-	trust := s.weight
+	hash := wordHash(w)
+	if tn.stopwords && k < whole && c.lex.isStop(hash, w) {
+		return
+	}
+	f := found{how: "word", kind: k, trust: s.weight}
 	switch k {
 	case lone:
-		trust *= tn.lone
+		f.trust *= tn.lone
 	case whole:
-		trust /= 2 // its parts count too
+		f.trust /= 2 // its parts count too
 	}
-	key, df := c.find(s, w, k)
+	c.find(s, hash, w, &f)
 	s.at++
-	if s.had(key, df) {
-		c.again(s, df)
+	if s.had(&f) {
+		c.replace(s, f.df)
 		return
 	}
-	groups := c.lex.groups[key]
-	how := "word"
-	if df == 0 && k < whole && tn.repair > 0 && !c.grouped(groups) {
+	if f.df == 0 && k < whole && tn.repair > 0 && !c.grouped(f.known) {
 		near, stop := c.repair(s, w)
 		if stop {
 			return
 		}
-		if near != "" {
-			df = c.terms(s, near)
-			if s.had(near, df) {
+		if near != nil {
+			f.key, f.how, f.known = near, "spelling", of(c.lex, near)
+			f.df = c.terms(s, near)
+			f.trust *= tn.repair
+			if s.had(&f) {
 				return
 			}
-			key, how, trust, groups = near, "spelling", trust*tn.repair, c.lex.groups[near]
 		}
 	}
-	if df == 0 && (k == whole || k == lone) {
+	if f.df == 0 && (k == whole || k == lone) {
 		return
 	}
-	c.count(s, found{string(w), key, how, k, df, trust, groups})
+	if s.why {
+		f.word = string(w)
+	}
+	c.count(s, &f)
 }
 
-// had reports whether the query has had a word, whose terms are in s.terms: one that tools have was placed, of any other
-// the key is kept.
-func (s *scratch) had(key string, df uint32) bool {
-	if df > 0 {
+// found is a word with the terms that it stands for, which are in the scratch.
+type found struct {
+	word, how string
+	key       []byte
+	kind      kind
+	df        uint32
+	trust     float32
+	known     *sense
+}
+
+// had reports whether the query has had a word: one that tools have was placed, of any other the key is kept.
+func (s *scratch) had(f *found) bool {
+	if f.df > 0 {
 		for i, t := range s.terms {
-			if t != none && s.place[i][t] > 0 {
+			if t != none && s.mark[i][t].place > 0 {
 				return true
 			}
 		}
 		s.different++
 		return false
 	}
-	if slices.Contains(s.words, key) {
+	if find(&s.words, f.key) != none {
 		return true
 	}
-	s.words = append(s.words, key)
+	s.words.add(f.key)
 	s.different++
 	return false
 }
 
-// found is a word with the terms that it stands for.
-type found struct {
-	word, key, how string
-	kind           kind
-	df             uint32
-	trust          float32
-	groups         []uint16
-}
-
 // count adds what a word finds to the sentence.
-func (c *core) count(s *scratch, f found) {
+func (c *core) count(s *scratch, f *found) {
 	tn := c.tune
-	if c.lex.fill[f.key] && tn.fill > 0 {
+	if tn.fill > 0 && f.known != nil && f.known.fill {
 		f.trust *= tn.fill
 	}
-	worth := c.worth(f.df) * f.trust
+	idf := c.worth(f.df)
+	worth := idf * f.trust
 	if f.df == 0 && f.kind == pair {
 		worth *= strangers
 	}
@@ -90,7 +98,7 @@ func (c *core) count(s *scratch, f found) {
 	carries := !(c.live >= few && 2*int(f.df) > c.live)
 	s.stamp++
 	s.sentence += worth
-	synonyms := tn.group > 0 && c.grouped(f.groups)
+	synonyms := tn.group > 0 && c.grouped(f.known)
 	// A name or a number that no tool has is what a tool is to work on, and says nothing of which.
 	if carries && (f.df > 0 || synonyms || !s.split.value) {
 		s.telling++
@@ -104,30 +112,37 @@ func (c *core) count(s *scratch, f found) {
 	if f.df > 0 {
 		c.post(s, f.trust, worth, carries, false)
 		c.note(s, f.trust, true)
-		s.logged(f.word, f.key, f.how, f.trust, c.worth(f.df))
+		if s.why {
+			s.logged(f.word, string(f.key), f.how, f.trust, idf)
+		}
 	}
-	if !synonyms {
-		return
-	}
-	share := tn.group
-	if f.df == 0 {
-		share = tn.alone
-	}
-	for _, g := range f.groups {
-		c.synonym(s, &f, sided(g, f.kind >= pair), share, worth)
-		c.synonym(s, &f, sided(g, f.kind < pair), max(share, tn.abroad), worth)
+	if synonyms {
+		c.synonyms(s, f, worth)
 	}
 }
 
-func (c *core) synonym(s *scratch, f *found, side uint16, share, worth float32) {
-	df := c.kindred(s, side)
-	if df == 0 {
-		return
+// synonyms adds what the words of a word's groups find. Groups come in pairs of sides: first the word's own script.
+func (c *core) synonyms(s *scratch, f *found, worth float32) {
+	share := c.tune.group
+	if f.df == 0 {
+		share = c.tune.alone
 	}
-	c.post(s, f.trust*share, worth, f.df == 0, true)
-	c.note(s, f.trust/2, false)
-	if s.why {
-		s.logged(f.word, groupKey(side), "synonym", f.trust*share, c.worth(df))
+	for _, own := range f.known.sides {
+		for _, side := range [2]uint16{own, own ^ 1} {
+			df := c.kindred(s, side)
+			if df == 0 {
+				continue
+			}
+			counts := f.trust * share
+			if side != own {
+				counts = f.trust * max(share, c.tune.abroad)
+			}
+			c.post(s, counts, worth, f.df == 0, true)
+			c.note(s, f.trust/2, false)
+			if s.why {
+				s.logged(f.word, groupKey(side), "synonym", counts, c.worth(df))
+			}
+		}
 	}
 }
 
@@ -138,48 +153,47 @@ const (
 	few = 8
 )
 
-// again places a word that the query has had, so that what stands together is seen wherever it does.
-func (c *core) again(s *scratch, df uint32) {
+// replace places a word that the query has had, so that what stands together is seen wherever it does.
+func (c *core) replace(s *scratch, df uint32) {
 	if df == 0 {
 		return
 	}
 	for i, t := range s.terms {
-		if t != none && s.place[i][t] > 0 {
-			s.place[i][t] = s.at
+		if t != none && s.mark[i][t].place > 0 {
+			s.mark[i][t].place = s.at
 		}
 	}
 }
 
-// find looks up a word and leaves its terms in s.terms.
-func (c *core) find(s *scratch, w []byte, k kind) (key string, df uint32) {
+// find looks up a word and leaves its terms in s.terms. It needs no stem of a word that a tool has in this very form.
+func (c *core) find(s *scratch, hash uint32, w []byte, f *found) {
 	for i := range c.parts {
 		p := &c.parts[i]
-		form, ok := p.forms[string(w)]
-		if !ok {
+		form := p.words.at(hash, w)
+		if form == none || p.formTerm[form] == none {
 			continue
 		}
 		t := p.formTerm[form]
+		f.key, f.known = p.key(t), p.senses[t]
 		if len(c.parts) == 1 {
-			s.terms = append(s.terms[:0], t)
-			return p.keys[t], p.df[t]
+			s.terms, f.df = append(s.terms[:0], t), p.df[t]
+		} else {
+			f.df = c.terms(s, f.key)
 		}
-		key = p.keys[t]
-		break
+		return
 	}
-	if key == "" {
-		key = string(w)
-		if k < pair && c.tune.stem {
-			key = stem(key)
-		}
+	f.key = w
+	if f.kind < pair && c.tune.stem {
+		f.key = []byte(stem(string(w)))
 	}
-	return key, c.terms(s, key)
+	f.known, f.df = of(c.lex, f.key), c.terms(s, f.key)
 }
 
 // terms leaves the terms of a key in s.terms, one a piece, and returns how many tools have it.
-func (c *core) terms(s *scratch, key string) (df uint32) {
+func (c *core) terms(s *scratch, key []byte) (df uint32) {
 	s.terms = s.terms[:0]
 	for i := range c.parts {
-		t := c.parts[i].term(key)
+		t := termOf(c.parts[i].segment, key)
 		s.terms = append(s.terms, t)
 		if t != none {
 			df = c.parts[i].df[t]
@@ -188,12 +202,15 @@ func (c *core) terms(s *scratch, key string) (df uint32) {
 	return df
 }
 
-// grouped reports whether any tool has a word of the groups.
-func (c *core) grouped(groups []uint16) bool {
-	for _, g := range groups {
+// grouped reports whether any tool has a word of a word's groups.
+func (c *core) grouped(known *sense) bool {
+	if known == nil {
+		return false
+	}
+	for _, side := range known.sides {
 		for i := range c.parts {
 			p := &c.parts[i]
-			for _, t := range p.group[2*g : 2*g+2] {
+			for _, t := range [2]uint32{p.group[side], p.group[side^1]} {
 				if t != none && p.df[t] > 0 {
 					return true
 				}
@@ -216,33 +233,35 @@ func (c *core) kindred(s *scratch, side uint16) (df uint32) {
 	return df
 }
 
-// repair is the key of the word that a mistyped one was meant to be, "" when there is none; of several, that which most
+// repair is the key of the word that a mistyped one was meant to be, nil when there is none; of several, that which most
 // tools have. stop says that it was meant to be a stopword.
-func (c *core) repair(s *scratch, w []byte) (key string, stop bool) {
-	if !spellable(string(w)) {
-		return "", false
+func (c *core) repair(s *scratch, w []byte) (key []byte, stop bool) {
+	if !spellable(w) {
+		return nil, false
 	}
 	most := uint32(0)
-	word := ""
-	better := func(near, its string, df uint32) {
-		if df > most || df == most && df > 0 && near < word {
-			key, word, most = its, near, df
-		}
-	}
+	var word []byte
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.spell.near(w, func(form uint32) {
-			if p.shown[form] > 0 {
-				t := p.formTerm[form]
-				better(p.spell.words[form], p.keys[t], p.df[t])
+			if p.shown[form] == 0 {
+				return
+			}
+			t := p.formTerm[form]
+			near, df := p.words.word(form), p.df[t]
+			if df > most || df == most && df > 0 && bytes.Compare(near, word) < 0 {
+				key, word, most = p.key(t), near, df
 			}
 		})
 	}
 	c.lex.spell.near(w, func(i uint32) {
-		near := c.lex.spell.words[i]
-		if c.lex.stop[near] {
+		near := c.lex.spell.words.word(i)
+		if c.lex.isStop(wordHash(near), near) {
 			stop = true
-		} else if its := stem(near); most == 0 && c.grouped(c.lex.groups[its]) && (key == "" || near < word) {
+			return
+		}
+		its := []byte(stem(string(near)))
+		if most == 0 && c.grouped(of(c.lex, its)) && (key == nil || bytes.Compare(near, word) < 0) {
 			key, word = its, near
 		}
 	})
@@ -295,20 +314,19 @@ func (c *core) note(s *scratch, trust float32, placed bool) {
 		if t == none {
 			continue
 		}
-		if s.mark[i][t] == 0 {
-			s.marks = append(s.marks, mark{i, t})
+		m := &s.mark[i][t]
+		if m.trust == 0 {
+			s.marked = append(s.marked, marked{i, t})
 		}
-		s.mark[i][t] = max(s.mark[i][t], min(trust, 1))
+		m.trust = max(m.trust, min(trust, 1))
 		if placed {
-			s.place[i][t] = s.at
+			m.place = s.at
 		}
 	}
 }
 
 func (s *scratch) logged(word, match, how string, trust, worth float32) {
-	if s.why {
-		s.log = append(s.log, used{word, match, how, slices.Clone(s.terms), trust, worth})
-	}
+	s.log = append(s.log, used{word, match, how, slices.Clone(s.terms), trust, worth})
 }
 
 // pathOf is what a path or a link is about: that it is a file, and its ending; or its host, and that it is a page. ""
