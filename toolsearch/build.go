@@ -230,13 +230,13 @@ func (b *builder) arrange() {
 		b.docs[at], b.impact[at] = o.doc, o.impact
 	}
 	slices.SortFunc(b.called, func(a, c called) int { return cmp.Or(cmp.Compare(a.hash, c.hash), cmp.Compare(a.doc, c.doc)) })
-	b.called = slices.Compact(slices.Clip(b.called))
+	b.called = slices.Clone(slices.Compact(b.called))
 	b.callable = make([]uint64, 1+len(b.called)/4)
 	for _, c := range b.called {
 		b.callable[c.hash>>6%uint32(len(b.callable))] |= 1 << (c.hash % 64)
 	}
-	b.names, b.leads = slices.Clip(b.names), slices.Clip(b.leads)
-	b.keys, b.count, b.senses = slices.Clip(b.keys), slices.Clip(b.count), slices.Clip(b.senses)
-	b.formTerm, b.keyTerm, b.formCount = slices.Clip(b.formTerm), slices.Clip(b.keyTerm), slices.Clip(b.formCount)
+	b.names, b.leads = slices.Clone(b.names), slices.Clone(b.leads)
+	b.keys, b.count, b.senses = slices.Clone(b.keys), slices.Clone(b.count), slices.Clone(b.senses)
+	b.formTerm, b.keyTerm, b.formCount = slices.Clone(b.formTerm), slices.Clone(b.keyTerm), slices.Clone(b.formCount)
 	b.words.clip()
 }

@@ -37,7 +37,7 @@ func newSpeller(words *table) *speller {
 		s.halves = append(s.halves, half{halfKey(w[:h], len(w), 0), i}, half{halfKey(w[h:], len(w), 1), i})
 	}
 	slices.SortFunc(s.halves, func(a, b half) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.word, b.word)) })
-	s.halves = slices.Clip(s.halves)
+	s.halves = slices.Clone(s.halves)
 	high := bits.Len(uint(len(s.halves) / 4))
 	s.shift, s.first = 32-high, make([]uint32, 1<<high+1)
 	at := 0

@@ -82,7 +82,7 @@ func (t *table) reset() {
 }
 
 func (t *table) clip() {
-	t.text, t.ends = slices.Clip(t.text), slices.Clip(t.ends)
+	t.text, t.ends = slices.Clone(t.text), slices.Clone(t.ends)
 }
 
 // wordHash is FNV-1a with its high bits mixed into the low ones, by which a slot is found.
