@@ -78,6 +78,7 @@ func (x *Index) names(s *scratch, query string) (q named) {
 		}
 		switch {
 		case len(group) == 0:
+			x.glued(&q, rest)
 		case alone || identifier(rest):
 			q.first = append(q.first, group)
 		default:
@@ -85,6 +86,20 @@ func (x *Index) names(s *scratch, query string) (q named) {
 		}
 	}
 	return q
+}
+
+// glued reads a token for names that letters of a script without spaces stand around.
+func (x *Index) glued(q *named, token string) {
+	if strings.IndexFunc(token, divides) < 0 {
+		return
+	}
+	for part := range strings.FieldsFuncSeq(token, divides) {
+		if group := x.calledBy(bare(part)); len(group) > 0 && identifier(part) {
+			q.first = append(q.first, group)
+		} else if len(group) > 0 {
+			q.seats = append(q.seats, group)
+		}
+	}
 }
 
 // number reports whether a token begins with a sign or digits and no letter: a telephone number and what is glued to it.

@@ -96,6 +96,7 @@ func TestQueriesFindWhatTheyMean(t *testing.T) {
 		{"a must that nothing has", "create +zeppelin", 5, []string{}},
 		{"a telephone number is no must", "+parcel +49151234567", 5, []string{"send_parcel"}},
 		{"a number that letters of another script are glued to", "寄送 parcel 到 +49151234567，国家德国", 1, []string{"send_parcel"}},
+		{"a name that words are glued to", "请用ask_helper，查询天气预报", 1, []string{"ask_helper"}},
 		{"a link that words are glued to", "打开https://example.org/a/b并规划路线", 1, []string{"mcp__map__route"}},
 		{"a word of two names", "searches", 5, []string{"mcp__wiki__search", "mcp__hub__search"}},
 		{"two names beyond the limit", "disk_listing route", 1, []string{"disk_listing", "mcp__map__route"}},
