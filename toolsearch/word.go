@@ -286,15 +286,17 @@ func (c *core) post(s *scratch, trust, worth float32, carries, synonym bool) {
 		p := &c.parts[i]
 		each := trust * p.worth[t] / 65535
 		from, to := p.start[t], p.start[t+1]
-		impact := p.impact[from:to]
-		for j, doc := range p.docs[from:to] {
-			x := &s.cells[doc+p.base]
+		docs := p.docs[from:to]
+		impact := p.impact[from:to][:len(docs)]
+		cells, touched := s.cells[p.base:], s.touched
+		for j, doc := range docs {
+			x := &cells[doc]
 			// A tool that has the word gains nothing by a synonym of it.
 			if x.unit == itself && now != itself {
 				continue
 			}
 			if x.cur == 0 {
-				s.touched = append(s.touched, doc+p.base)
+				touched = append(touched, doc+p.base)
 			}
 			x.cur += each * float32(impact[j])
 			if x.unit != now {
@@ -305,6 +307,7 @@ func (c *core) post(s *scratch, trust, worth float32, carries, synonym bool) {
 				}
 			}
 		}
+		s.touched = touched
 	}
 }
 
