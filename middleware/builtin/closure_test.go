@@ -33,6 +33,7 @@ memory: {provider: files}
 		"plugins/kit/commands/ship.md":           "---\ndescription: Ships it.\n---\nShip $1.\n",
 		"settings.yaml": `
 openapi: {sources: {tide: {document: tide.yaml}}}
+lsp: {servers: {any: {command: sh, languages: [go]}}}
 hooks:
   PreToolUse: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]
   PermissionRequest: [{matcher: NoSuchTool, hooks: [{command: "exit 2"}]}]

@@ -93,6 +93,7 @@ func (s *Setup) build(o config.Options, plain *middleware.Suite, more []middlewa
 	skillErr := s.skills(o, plain, &opt)
 	var apiErr error
 	opt.OpenAPI, apiErr = apis(&s.Loaded.Settings)
+	opt.LSP = languageServers(&s.Loaded.Settings)
 	webErr := opt.Web.Check()
 	if webErr != nil {
 		webErr = &meta.Error{Origin: s.Loaded.Settings.Web.Search.Origin, Key: "web.search", Message: webErr.Error()}

@@ -16,6 +16,7 @@ import (
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
 	"github.com/metaharness/peri/middleware/lang"
+	"github.com/metaharness/peri/middleware/lsp"
 	"github.com/metaharness/peri/middleware/mcp"
 	"github.com/metaharness/peri/middleware/memory"
 	"github.com/metaharness/peri/middleware/openapi"
@@ -47,6 +48,7 @@ type Options struct {
 	Memory        memory.Options
 	MCP           mcp.Options
 	OpenAPI       openapi.Options
+	LSP           lsp.Options
 	Ptc           ptc.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
 	// their deferred tools are found like any other.
@@ -59,8 +61,9 @@ func Suite(o Options) (*middleware.Suite, error) {
 	hooks, wrong := hook.New(o.Hook)
 	served, unfit := mcp.New(o.MCP)
 	api, bad := openapi.New(o.OpenAPI)
+	languages, unknown := lsp.New(o.LSP)
 	plugins, torn := plugin.New(o.Plugin)
-	err = errors.Join(err, wrong, torn, o.Web.Check(), o.Memory.Check(), unfit, bad)
+	err = errors.Join(err, wrong, torn, o.Web.Check(), o.Memory.Check(), unfit, bad, unknown)
 	if err != nil {
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
@@ -97,6 +100,7 @@ func Suite(o Options) (*middleware.Suite, error) {
 		memory.New(o.Memory),       // what earlier sessions left, behind what can be looked up afresh
 		served,                     // what others' programs can do, behind what is built in
 		api,                        // what the user's own services offer, behind what everybody has
+		languages,                  // what programs know of the project's code, behind the files themselves
 		cron.New(cron.Options{}),   // prompts by the clock, which a host takes; acts only when it does
 
 		// What combines the above: by its own calls, each of which is judged and run like a model's.

@@ -13,9 +13,6 @@ func unhonoured(s *config.Settings) []meta.Diagnostic {
 	report := func(key string, at meta.Origin) {
 		out = append(out, notHonoured(key, at))
 	}
-	for _, l := range s.LSP {
-		report("lsp.servers."+l.Name, l.Origin)
-	}
 	set := func(key string, is bool, at meta.Origin) {
 		if is {
 			report(key, at)
