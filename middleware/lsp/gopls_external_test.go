@@ -15,7 +15,7 @@ import (
 
 func TestGoplsAnswersEveryAction(t *testing.T) {
 	_, err := exec.LookPath("gopls")
-	require.NoError(t, err, "gopls is needed: go install golang.org/x/tools/gopls@v0.21.1, and put it on PATH")
+	require.NoError(t, err, "gopls is needed: go install golang.org/x/tools/gopls@v0.23.0, and put it on PATH")
 	b := open(t, "", lsp.Options{Servers: []lsp.Server{{Name: "go", Command: "gopls"}}, Timeout: time.Minute})
 	b.write("go.mod", "module example.test/x\n\ngo 1.26\n")
 	b.write("a.go", "package x\n\n// Double is twice n.\nfunc Double(n int) int { return 2 * n }\n")
