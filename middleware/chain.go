@@ -102,6 +102,15 @@ func (c *Chain) Child(ctx context.Context, env Env, store func(owner string) Sto
 		case l.Instance == nil:
 		case l.RootOnly && !env.Agent.Fork:
 			l.Instance, l.Fate = nil, Fate{Name: l.Name, Status: Closed, Cause: "not in named children"}
+		case l.Fate.Status == Unsupported && l.Instance.Child != nil && len(env.Agent.Extras) > 0:
+			// What the parent's lacks, the child's must not have, but for what its definition brings.
+			lacking := l.Fate
+			if err := k.start(ctx, l, l.Instance.Child); err != nil {
+				return nil, errors.Join(err, k.abandon(ctx))
+			}
+			if l.Instance.BroughtTools == nil && l.Instance.Brought == nil {
+				l.Fate, l.Instance.Unsupported = lacking, lacking.Cause
+			}
 		case l.Fate.Status == Unsupported:
 			// What the parent's lacks, the child's must not have.
 		case l.Instance.Child != nil:
@@ -236,16 +245,18 @@ func (c *Chain) Bands() (live, closed []toolview.Band) {
 			continue
 		}
 		in := l.Instance
-		add := func(set *toolview.Set, src toolview.Source, deferred bool) {
+		add := func(set *toolview.Set, src toolview.Source, deferred, brought bool) {
 			if set.Len() > 0 || src != nil {
 				live = append(live, toolview.Band{
 					Owner: l.Name, Set: set, Source: src, Deferred: deferred, State: in.State,
-					Prefix: l.Dynamic, Unsupported: in.Unsupported,
+					Prefix: l.Dynamic, Unsupported: in.Unsupported, Brought: brought,
 				})
 			}
 		}
-		add(l.Tools, in.Tools, false)
-		add(l.Middleware.Deferred, in.Deferred, true)
+		add(l.Tools, in.Tools, false, false)
+		add(l.Middleware.Deferred, in.Deferred, true, false)
+		add(nil, in.BroughtTools, false, true)
+		add(nil, in.Brought, true, true)
 	}
 	return live, closed
 }

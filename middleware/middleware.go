@@ -59,6 +59,9 @@ type Instance struct {
 	State any
 	// Tools and Deferred publish tools in the place of the static sets; nil leaves those as they are.
 	Tools, Deferred toolview.Source
+	// BroughtTools and Brought publish, direct and deferred, what a child's own definition brought: its parent's view need
+	// not hold it, and the deny lists of all above bind it all the same.
+	BroughtTools, Brought toolview.Source
 	// Unsupported is why its precondition does not hold; all that it brings but its gates is absent then.
 	Unsupported string
 	// Vars fills the placeholders of its own Live segments, once.

@@ -98,23 +98,3 @@ func (r *reader) preload(key, value *yaml.Node) {
 	}
 	r.def.bring(toolview.Extra{Kind: toolview.ExtraPreload, Value: raw})
 }
-
-// servers reads mcpServers. A name reuses the session's connection, so that nothing is to be done for it.
-func (r *reader) servers(key, value *yaml.Node) {
-	var entries []*yaml.Node
-	switch value.Kind {
-	case yaml.MappingNode:
-		entries = []*yaml.Node{value}
-	case yaml.SequenceNode:
-		entries = value.Content
-	default:
-		r.refuse(value, "list the servers", "%s: found %s", key.Value, found(value))
-	}
-	for _, e := range entries {
-		if e.Kind == yaml.MappingNode {
-			r.note(e, "define the server in settings, and name it here", "mcpServers: servers of an agent's own are not honoured here and have no effect")
-		} else if e.Kind != yaml.ScalarNode || e.Tag != "!!str" {
-			r.refuse(e, "name a server", "%s: found %s", key.Value, found(e))
-		}
-	}
-}

@@ -49,11 +49,11 @@ func hooked(c *subagent.Catalog) bool {
 	return slices.ContainsFunc(c.All(), func(d subagent.Definition) bool { return d.Extra(toolview.ExtraHooks) != nil })
 }
 
-// widening are the definitions of the project that ask for a wider permission mode than the default, or bring hooks.
+// widening are the definitions of the project that ask for a wider permission mode than the default, or bring hooks or servers.
 func widening(c *subagent.Catalog) []subagent.Definition {
 	var out []subagent.Definition
 	for _, d := range c.All() {
-		if d.Origin.Layer == subagent.Project && (wide(&d) || d.Extra(toolview.ExtraHooks) != nil) {
+		if d.Origin.Layer == subagent.Project && (wide(&d) || d.Extra(toolview.ExtraHooks) != nil || d.Extra(toolview.ExtraServers) != nil) {
 			out = append(out, d)
 		}
 	}
@@ -70,6 +70,9 @@ func why(d *subagent.Definition) string {
 	}
 	if d.Extra(toolview.ExtraHooks) != nil {
 		out = append(out, "its hooks run commands")
+	}
+	if d.Extra(toolview.ExtraServers) != nil {
+		out = append(out, "its servers are started")
 	}
 	return strings.Join(out, ", ") + ", and what it is told may change"
 }

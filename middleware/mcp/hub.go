@@ -40,26 +40,52 @@ func open(ctx context.Context, env middleware.Env, given []Server) (*middleware.
 	if err != nil {
 		return nil, err
 	}
+	more, err := brought(env)
+	if err != nil {
+		return nil, err
+	}
+	opt.Servers = joined(opt.Servers, more, env.Notice)
 	h, err := newHub(env, opt, lacking)
 	if err != nil {
 		return nil, err
 	}
+	inst := h.instance()
+	inst.Child = h.child(&inst)
 	if !slices.ContainsFunc(h.servers, func(s *server) bool { return s.state != disabled }) {
 		why := "no server is configured: add one to mcp.servers"
 		if len(h.servers) > 0 {
 			why = "every configured server is switched off"
 		}
-		return &middleware.Instance{Unsupported: why}, nil
+		inst.Unsupported = why
+		return &inst, nil
 	}
 	h.start()
 	if err := h.wait(ctx); err != nil {
 		return nil, errors.Join(err, h.close(context.WithoutCancel(ctx)))
 	}
-	return &middleware.Instance{
+	return &inst, nil
+}
+
+// joined adds servers that others bring. The settings' own names come first.
+func joined(own, more []Server, notice func(string)) []Server {
+	for _, s := range more {
+		if slices.ContainsFunc(own, func(o Server) bool { return o.Name == s.Name }) {
+			notice(fmt.Sprintf("the server %s that is brought along is not started, since the settings have one of this name", s.Name))
+			continue
+		}
+		own = append(own, s)
+	}
+	slices.SortStableFunc(own, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	return own
+}
+
+// instance is the hub as a session has it.
+func (h *hub) instance() middleware.Instance {
+	return middleware.Instance{
 		State: h, Tools: &h.direct, Deferred: &h.deferred,
 		Routes: []middleware.Route{{RouteDecl: command(), Run: h.command}}, LiveRoutes: h.commands,
 		Facts: h.facts, Diagnostics: h.diagnostics, Close: h.close,
-	}, nil
+	}
 }
 
 func newHub(env middleware.Env, opt Options, lacking map[string]string) (*hub, error) {

@@ -81,8 +81,8 @@ func (s *server) prompt(ctx context.Context, p *sdk.Prompt, words string) (middl
 			}
 		}
 	}
-	if reply.Prompt = b.String(); strings.TrimSpace(reply.Prompt) == "" {
-		if reply.Prompt = ""; len(reply.Parts) == 0 {
+	if reply.Prompt = strings.TrimSpace(b.String()); reply.Prompt == "" {
+		if len(reply.Parts) == 0 {
 			reply.Text = fmt.Sprintf("The server %s gave an empty prompt.", s.Name)
 		} else {
 			reply.Prompt = "(see what is attached)"

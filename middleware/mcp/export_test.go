@@ -1,0 +1,4 @@
+package mcp
+
+// Qualified is for tests.
+var Qualified = qualified
