@@ -12,6 +12,7 @@ import (
 	"github.com/metaharness/peri/middleware/code"
 	"github.com/metaharness/peri/middleware/cron"
 	"github.com/metaharness/peri/middleware/defaultprompt"
+	"github.com/metaharness/peri/middleware/gitattribution"
 	"github.com/metaharness/peri/middleware/goal"
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/humanintheloop"
@@ -80,9 +81,10 @@ func Suite(o Options) (*middleware.Suite, error) {
 		skillpreload.New(skillpreload.Options{}), // builds on the former, which begins the turn first
 
 		// What changes or accompanies a prompt, before anything that acts on it.
-		atmention.New(atmention.Options{}), // attaches files to the prompt; the first to see it, and it runs no tool
-		todo.New(todo.Options{}),           // its reminder opens the tail, before those of what does the work
-		clock.New(clock.Options{}),         // touches nothing; among the harmless tools that lead the tool array
+		atmention.New(atmention.Options{}),           // attaches files to the prompt; the first to see it, and it runs no tool
+		gitattribution.New(gitattribution.Options{}), // watches what those who act have edited, and says how a commit names it
+		todo.New(todo.Options{}),                     // its reminder opens the tail, before those of what does the work
+		clock.New(clock.Options{}),                   // touches nothing; among the harmless tools that lead the tool array
 
 		// Whoever judges or asks stands before whoever acts: its gate is heard first and its wrapper is outermost.
 		hooks, // the user's own; before approval, so that what a hook made of a call is what a person is shown
