@@ -1,21 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware/builtin"
 	"github.com/metaharness/peri/middleware/closuretest"
 )
 
 func (p *program) verifyCommand() *cobra.Command {
+	file := ""
 	c := &cobra.Command{
 		Use:   "verify [M...]",
 		Short: "Prove that what is closed here is gone, and that each open middleware could be closed whole",
@@ -24,13 +28,14 @@ func (p *program) verifyCommand() *cobra.Command {
 			"AGENTS.md, and names each line that tells of a tool which this session lacks.\n\n" +
 			"It starts each server once, runs no hook and calls no model. It exits with 1 when anything leaks or tells of what is\n" +
 			"not there.",
-		RunE: func(c *cobra.Command, args []string) error { return p.verify(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return p.verify(c.Context(), args, file) },
 	}
 	c.Flags().BoolVar(&p.json, "json", false, "one object of version "+closuretest.MatrixVersion)
+	c.Flags().StringVar(&file, "html", "", "write one self-contained page to `FILE` too")
 	return c
 }
 
-func (p *program) verify(ctx context.Context, names []string) (err error) {
+func (p *program) verify(ctx context.Context, names []string, file string) (err error) {
 	setup, err := p.load()
 	if err != nil {
 		return err
@@ -50,6 +55,11 @@ func (p *program) verify(ctx context.Context, names []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if file != "" {
+		if err := writePage(file, setup, m); err != nil {
+			return err
+		}
+	}
 	if p.json {
 		err = p.object(m)
 	} else {
@@ -60,6 +70,15 @@ func (p *program) verify(ctx context.Context, names []string) (err error) {
 		err = errNo
 	}
 	return err
+}
+
+func writePage(file string, setup *builtin.Setup, m *closuretest.Matrix) error {
+	var b bytes.Buffer
+	page := closuretest.Page{Title: filepath.Base(setup.Loaded.Root), Diagnostics: setup.Diagnostics, Matrix: m}
+	if err := page.WriteHTML(&b); err != nil {
+		return err
+	}
+	return config.WriteFile(file, b.Bytes(), 0o644)
 }
 
 // middlewares are the suite's names of those that the command line means.
