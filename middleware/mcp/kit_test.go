@@ -57,6 +57,7 @@ type desk struct {
 	t    *testing.T
 	m    middleware.Middleware
 	inst *middleware.Instance
+	root string
 	ask  func(toolview.Question) (toolview.Answer, error)
 
 	mu      sync.Mutex
@@ -77,8 +78,8 @@ func try(t *testing.T, o mcp.Options, ask func(toolview.Question) (toolview.Answ
 	m, err := mcp.New(o)
 	require.NoError(t, err)
 	require.NoError(t, middleware.Validate(m))
-	d := &desk{t: t, m: m, ask: ask}
-	d.inst, err = m.Open(t.Context(), d.env(t.TempDir()))
+	d := &desk{t: t, m: m, ask: ask, root: t.TempDir()}
+	d.inst, err = m.Open(t.Context(), d.env(d.root))
 	if err != nil {
 		return nil, err
 	}
