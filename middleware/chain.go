@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/metaharness/peri/meta"
@@ -300,36 +299,6 @@ func (c *Chain) Starter(paused map[string]bool) (Starter, bool) {
 		}
 	}
 	return nil, false
-}
-
-// Route finds a slash command by its name, or by `owner:name`, which nobody else's name can take. Of two owners the
-// earlier in the chain has the bare name. A paused or unsupported owner's routes are not there.
-func (c *Chain) Route(name string, paused map[string]bool) (owner string, r Route, ok bool) {
-	if o, bare, qualified := strings.Cut(name, ":"); qualified {
-		if l, is := c.Link(o); is {
-			if r, ok := l.route(bare, paused); ok {
-				return l.Name, r, true
-			}
-		}
-	}
-	for i := range c.links {
-		if r, ok := c.links[i].route(name, paused); ok {
-			return c.links[i].Name, r, true
-		}
-	}
-	return "", Route{}, false
-}
-
-func (l *Link) route(name string, paused map[string]bool) (Route, bool) {
-	if !l.on() || paused[l.Name] {
-		return Route{}, false
-	}
-	for _, r := range l.Commands() {
-		if r.Name == name {
-			return r, true
-		}
-	}
-	return Route{}, false
 }
 
 // Commands are the routes that the link has now, whether it is paused or not.

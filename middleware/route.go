@@ -15,6 +15,8 @@ type RouteDecl struct {
 	// From says who has it, where an owner has commands of several: a plugin, a server. `from:name` reaches it also when
 	// another has the bare name.
 	From string
+	// By is the middleware that brought it along for its owner; "" = its owner has it itself.
+	By string
 }
 
 // Route is a slash command at work.

@@ -167,6 +167,7 @@ func (s *Session) ready(order []string) error {
 	}
 	live, closed := s.chain.Bands()
 	s.deriver = toolview.NewDeriver(live, closed, order)
+	s.notes = append(s.notes, behind(s.chain)...)
 	v := s.View()
 	if n := v.Fallen(); n > 0 {
 		if s.frozen.WithoutSearch == toolview.Refuse {
@@ -175,6 +176,25 @@ func (s *Session) ready(order []string) error {
 		s.notes = append(s.notes, fallen(n, s.frozen.WithoutSearch))
 	}
 	return nil
+}
+
+// behind tells of the commands that another has the names of.
+func behind(c *middleware.Chain) []meta.Diagnostic {
+	var out []meta.Diagnostic
+	for _, o := range c.Offers(nil) {
+		if o.Bare == "" {
+			continue
+		}
+		who := o.Owner
+		if o.From != "" {
+			who = o.From
+		}
+		out = append(out, meta.Diagnostic{
+			Severity: meta.SeverityWarning, Code: "command_shadowed",
+			Message: fmt.Sprintf("/%s is a command of %s: that of %s is /%s", o.Bare, o.Behind, who, o.Name), Suggestion: "rename one of the two",
+		})
+	}
+	return out
 }
 
 func fallen(n int, as toolview.Fallback) meta.Diagnostic {

@@ -36,6 +36,13 @@ const (
 func (s *Session) Surface() Surface {
 	view, _, policy := s.snapshot()
 	var out Surface
+	for _, o := range s.chain.Offers(policy.Paused) {
+		detail := "command"
+		if o.From != "" {
+			detail += " of " + o.From
+		}
+		out = append(out, Fact{Surface: OnRoute, Name: "/" + o.Name, Owner: o.Owner, Doc: o.Doc, Detail: detail, By: o.By})
+	}
 	links := s.chain.Links()
 	for i := range links {
 		out = append(out, chainFacts(&links[i], policy)...)
@@ -110,9 +117,6 @@ func chainFacts(l *middleware.Link, policy *toolview.Policy) []Fact {
 	}
 	if l.Fate.Status != middleware.Live || paused {
 		return out
-	}
-	for _, r := range l.Commands() {
-		out = append(out, Fact{Surface: OnRoute, Name: "/" + r.Name, Owner: l.Name, Doc: r.Doc, Detail: "command"})
 	}
 	if l.Instance.Contribute != nil {
 		out = append(out, Fact{Surface: OnContribution, Name: l.Name, Owner: l.Name})

@@ -28,6 +28,7 @@ type Setup struct {
 	plugins     []plugin.Found // all that were found, also those that want trust
 	pluginNotes []meta.Diagnostic
 	own         *subagent.Catalog     // Catalog without what plugins bring
+	found       *catalog.Catalog      // the skills with what plugins bring
 	wide        []subagent.Definition // the project's that want trust, as their files have them
 	nobody      string                // the empty folder that stands for a home, if one does
 }
@@ -88,9 +89,9 @@ func (s *Setup) agents(o config.Options) error {
 
 func (s *Setup) build(o config.Options, plain *middleware.Suite, more []middleware.Middleware) error {
 	opt := options(s.Loaded, s.own)
-	s.bring(&opt)
 	opt.More = more
 	skillErr := s.skills(o, plain, &opt)
+	s.bring(&opt)
 	var apiErr error
 	opt.OpenAPI, apiErr = apis(&s.Loaded.Settings)
 	opt.LSP = languageServers(&s.Loaded.Settings)

@@ -12,6 +12,7 @@ import (
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware/hook"
 	"github.com/metaharness/peri/middleware/plugin"
+	"github.com/metaharness/peri/middleware/skills/catalog"
 	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
@@ -77,7 +78,7 @@ func (s *Setup) bring(opt *Options) {
 		}
 	}
 	for _, p := range s.applied() {
-		out, found := brought(&p, s.Catalog)
+		out, found := brought(&p, s.Catalog, s.found)
 		for i := range found {
 			found[i].Key = "plugins." + p.Name
 		}
@@ -89,8 +90,9 @@ func (s *Setup) bring(opt *Options) {
 }
 
 // brought is a plugin with what others are to run of it.
-func brought(p *plugin.Found, c *subagent.Catalog) (plugin.Plugin, []meta.Diagnostic) {
+func brought(p *plugin.Found, c *subagent.Catalog, k *catalog.Catalog) (plugin.Plugin, []meta.Diagnostic) {
 	out := p.Plugin
+	skills := skillsOf(p, k)
 	agents := brings(toolview.ExtraAgents, agentsOf(p, c), func(d subagent.Definition) plugin.Item {
 		return plugin.Item{Name: d.Name, Doc: d.Description, Origin: d.Origin}
 	})
@@ -98,12 +100,65 @@ func brought(p *plugin.Found, c *subagent.Catalog) (plugin.Plugin, []meta.Diagno
 	hooks := brings(toolview.ExtraHooks, entries, func(e hook.Entry) plugin.Item {
 		return plugin.Item{Name: strings.TrimSpace(e.Event + " " + e.Matcher), Origin: e.Origin}
 	})
-	for _, b := range []plugin.Brought{agents, hooks} {
+	for _, b := range []plugin.Brought{skills, agents, hooks} {
 		if len(b.Items) > 0 {
 			out.Brings = append(out.Brings, b)
 		}
 	}
 	return out, found
+}
+
+// pluginMounts are the plugins' folders of skills, each under its plugin's name unless that is taken.
+func (s *Setup) pluginMounts(taken []catalog.Mount) []catalog.Mount {
+	var out []catalog.Mount
+	for _, p := range s.applied() {
+		for _, m := range mountsOf(&p) {
+			for slices.ContainsFunc(slices.Concat(taken, out), func(x catalog.Mount) bool { return strings.EqualFold(x.Name, m.Name) }) {
+				m.Name = "plugin." + m.Name
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func mountsOf(p *plugin.Found) []catalog.Mount {
+	var out []catalog.Mount
+	for i, path := range p.Skills {
+		m := catalog.Mount{Name: p.Name, Layer: catalog.Plugin, Root: p.Dir, Dir: path, Shown: p.Shown + "/" + path}
+		if i > 0 {
+			m.Name += "." + strings.ReplaceAll(path, "/", ".")
+		}
+		for _, v := range plugin.RootVars() {
+			m.Replace = append(m.Replace, "${"+v+"}", p.Dir)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// skillsOf are the plugin's among the skills that sessions may have.
+func skillsOf(p *plugin.Found, k *catalog.Catalog) plugin.Brought {
+	var folders []catalog.Brought
+	var items []plugin.Item
+	for _, m := range k.Mounts() {
+		if m.Root != p.Dir || m.Layer != catalog.Plugin {
+			continue
+		}
+		b := catalog.Brought{Mount: m}
+		for _, s := range k.All() {
+			if s.ID == "@"+m.Name || strings.HasPrefix(s.ID, "@"+m.Name+"/") {
+				b.Skills = append(b.Skills, s)
+				items = append(items, plugin.Item{Name: s.ID, Doc: s.Description, Origin: s.Origin})
+			}
+		}
+		folders = append(folders, b)
+	}
+	slices.SortFunc(folders, func(a, b catalog.Brought) int { return strings.Compare(a.Mount.Name, b.Mount.Name) })
+	slices.SortFunc(items, func(a, b plugin.Item) int { return strings.Compare(a.Name, b.Name) })
+	out := brings(toolview.ExtraSkills, folders, func(catalog.Brought) plugin.Item { return plugin.Item{} })
+	out.Items = items
+	return out
 }
 
 func brings[T any](kind string, list []T, item func(T) plugin.Item) plugin.Brought {
@@ -190,7 +245,11 @@ func (s *Setup) would(p plugin.Found) string {
 		at = append(at, subagent.Place{Root: p.Dir, Path: path, Shown: p.Shown})
 	}
 	c, _ := subagent.Load(subagent.LoadOptions{Plugins: at, CheckHooks: checkHooks})
-	out, _ := brought(&p, c)
+	k, _, _, err := catalog.Load(catalog.LoadOptions{Mounts: mountsOf(&p)})
+	if err != nil {
+		panic(fmt.Sprintf("builtin: skills without rules: %v", err)) // rules alone can be wrong
+	}
+	out, _ := brought(&p, c, k)
 	words := []string{out.Counts()}
 	for _, b := range out.Brings {
 		if b.Kind == toolview.ExtraHooks {

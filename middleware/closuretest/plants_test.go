@@ -156,7 +156,7 @@ func surfaces() map[string]plant {
 			return l
 		}, closuretest.Declared, "", "Notes", "published, and not declared"},
 		"a route left behind, as declared sees it": {routeLeftBehind, closuretest.Declared, "", "Weather", "declared by Notes"},
-		"a route left behind, as a user meets it":  {routeLeftBehind, closuretest.Unreachable, "Notes", "Notes", "answered unlike a misspelt one"},
+		"a route left behind, as a user meets it":  {familyLeftBehind, closuretest.Unreachable, "Notes", "Notes", "answered unlike a misspelt one"},
 		"an undeclared route": {func(l []middleware.Middleware) []middleware.Middleware {
 			opening(at(l, "Weather"), func(_ context.Context, _ middleware.Env, in *middleware.Instance) {
 				in.Routes = serving(middleware.RouteDecl{Name: "rain", Doc: "Rains."})
@@ -183,6 +183,17 @@ func routeLeftBehind(l []middleware.Middleware) []middleware.Middleware {
 	opening(at(l, "Weather"), func(_ context.Context, _ middleware.Env, in *middleware.Instance) {
 		in.Routes = serving(middleware.RouteDecl{Name: "notes", Doc: "Shows the notes."})
 	})
+	return l
+}
+
+// familyLeftBehind lets Weather serve what only Notes' Open knows: nobody declares it, so that nothing keeps the name.
+func familyLeftBehind(l []middleware.Middleware) []middleware.Middleware {
+	at(l, "Notes").RouteFamily = true
+	for _, name := range []string{"Notes", "Weather"} {
+		opening(at(l, name), func(_ context.Context, _ middleware.Env, in *middleware.Instance) {
+			in.Routes = append(in.Routes, serving(middleware.RouteDecl{Name: "jot", Doc: "Jots it down."})...)
+		})
+	}
 	return l
 }
 

@@ -110,7 +110,7 @@ func (t *trial) absentRoutes() []name {
 	routes := map[string]string{}
 	for _, f := range t.base.surface {
 		if f.Surface == session.OnRoute {
-			routes[strings.TrimPrefix(f.Name, "/")] = f.Owner
+			routes[strings.TrimPrefix(f.Name, "/")] = cmp.Or(f.By, f.Owner)
 		}
 	}
 	for r, owner := range t.routes {

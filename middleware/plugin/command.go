@@ -1,11 +1,9 @@
 package plugin
 
 import (
-	"context"
 	"strings"
 
 	"github.com/metaharness/peri/meta"
-	"github.com/metaharness/peri/middleware"
 )
 
 // Command is one slash command: a prompt with places for arguments.
@@ -16,24 +14,9 @@ type Command struct {
 	// Body is the prompt. $1 to $9 are its arguments and $ARGUMENTS all of them.
 	Body string `json:"body"`
 	// Tools narrow the turn that it starts; nil = nothing is narrowed.
-	Tools  []string    `json:"tools"`
-	Origin meta.Origin `json:"origin"`
-}
-
-// routes are the commands of all plugins. Of two with one name the first plugin's has it.
-func (o *Options) routes() []middleware.Route {
-	var out []middleware.Route
-	for _, p := range o.Plugins {
-		for _, c := range p.Commands {
-			out = append(out, middleware.Route{
-				RouteDecl: middleware.RouteDecl{Name: c.Name, Doc: c.Doc, Args: c.Args, From: p.Name},
-				Run: func(_ context.Context, args string) (middleware.RouteReply, error) {
-					return middleware.RouteReply{Prompt: c.Prompt(args)}, nil
-				},
-			})
-		}
-	}
-	return out
+	Tools   []string    `json:"tools"`
+	ToolsAt meta.Origin `json:"tools_at,omitzero"`
+	Origin  meta.Origin `json:"origin"`
 }
 
 // Prompt is the command with its arguments put in. When the body has no place for them, they are added behind it.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ const maxCommand = 64 << 10
 
 // commands reads a folder of commands, or one. A folder in it is part of no name: `commands/git/push.md` is /push.
 func (r *reader) commands(name string, named meta.Origin) {
-	at := meta.Origin{Layer: r.at.Layer, File: path.Join(r.at.File, name)}
+	at := r.place(name)
 	info, err := r.root.Stat(filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && named == (meta.Origin{}):
@@ -26,6 +27,8 @@ func (r *reader) commands(name string, named meta.Origin) {
 	case errors.Is(err, fs.ErrNotExist):
 		r.fail(named, fmt.Sprintf("commands: there is no %s; it is left out", name), "")
 		return
+	case slices.Contains(r.outside, name):
+		return // told of already
 	case err != nil:
 		r.fail(at, reason(err)+"; it is left out", "make it a readable folder inside the plugin")
 		return
@@ -147,7 +150,11 @@ func (r *reader) about(c *Command, f Field) bool {
 		if c.Tools, ok = selectors(f.Value); !ok {
 			return wrong("the tools, as a text with commas or a list")
 		}
-		r.report(meta.SeverityWarning, "not_honoured", f.Origin, "allowed-tools is not honoured here and has no effect: a turn keeps its session's tools", "remove it")
+		c.ToolsAt = f.Origin
+		if _, err := c.frame(); err != nil {
+			r.broken(err, f.Origin, "the command is left out")
+			return false
+		}
 	case "model", "disable-model-invocation", "hide-from-slash-command-tool", "name", "version", "category":
 		if f.Name == "model" {
 			r.report(meta.SeverityWarning, "not_honoured", f.Origin, "model is not honoured here and has no effect: a turn keeps its session's", "remove it, or give the work to an agent")

@@ -165,14 +165,18 @@ func (f *finder) folder(p Place, dir string, at meta.Origin) {
 	}
 	defer root.Close()
 	r := reader{finder: f, root: root, at: at, Found: Found{Dir: dir, Shown: at.File}}
+	torn := r.walk(p.Sealed)
 	if !r.manifest() {
 		return
 	}
-	r.parts()
-	r.links(p.Sealed)
-	if r.bad {
+	if torn != nil {
+		r.refuse(r.at, "its files cannot be read for the user to trust them: "+reason(torn), "keep in it what it needs alone")
 		return
 	}
+	for _, name := range r.outside {
+		r.fail(r.place(name), "a link that leads out of the plugin, or nowhere, is not followed", "put the file itself there")
+	}
+	r.parts()
 	if i := slices.IndexFunc(f.found, func(g Found) bool { return strings.EqualFold(g.Name, r.Name) }); i >= 0 {
 		f.report(meta.SeverityInfo, "plugin_shadowed", r.Origin, fmt.Sprintf("plugin %s is the one of %s; this one is not used", r.Name, f.found[i].Shown), "")
 		return
@@ -187,6 +191,13 @@ type reader struct {
 	root *os.Root
 	at   meta.Origin
 	bad  bool // it cannot be used at all
+	// outside are the links that lead out of it, or nowhere.
+	outside []string
+}
+
+// place is where a file of the plugin is.
+func (r *reader) place(name string) meta.Origin {
+	return meta.Origin{Layer: r.at.Layer, File: path.Join(r.at.File, name)}
 }
 
 var (

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,13 +56,16 @@ func (r *reader) document(into *[]Document, name, key string, named meta.Origin)
 // file reads one file of the plugin. One that is there and cannot be read leaves the plugin out when it is a manifest,
 // and is a diagnostic.
 func (r *reader) file(name string) (raw []byte, at meta.Origin, ok bool) {
-	at = meta.Origin{Layer: r.at.Layer, File: path.Join(r.at.File, name)}
+	at = r.place(name)
 	raw, err := read(r.root, filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, at, false
 	case err != nil:
 		r.bad = r.bad || slices.Contains(manifests, name)
+		if slices.Contains(r.outside, name) && !r.bad {
+			return nil, at, false // told of already
+		}
 		r.fail(at, reason(err)+"; it is left out", "make it a readable file inside the plugin")
 		return nil, at, false
 	}
@@ -94,28 +96,25 @@ func read(root *os.Root, name string) ([]byte, error) {
 // unread are folders of tools that programs write on their own.
 var unread = []string{".git", "node_modules", "__pycache__"}
 
-// links reports every link that leads out of the plugin; nothing reads through one. When the plugin is sealed, its files
-// make a digest.
-func (r *reader) links(sealed bool) {
+// walk looks at every file of the plugin for links that lead out of it, through which nothing reads. When the plugin is
+// sealed, its files make a digest, and an error says why they could not.
+func (r *reader) walk(sealed bool) error {
 	sum, files, bytes := sha256.New(), 0, int64(0)
 	err := fs.WalkDir(r.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if e.IsDir() && slices.Contains(unread, e.Name()) {
+		case e.IsDir() && slices.Contains(unread, e.Name()):
 			return fs.SkipDir
-		}
-		if e.Type()&fs.ModeSymlink != 0 {
+		case e.Type()&fs.ModeSymlink != 0:
 			real, err := filepath.EvalSymlinks(filepath.Join(r.Dir, filepath.FromSlash(name)))
 			if err != nil || !inside(r.Dir, real) {
-				at := meta.Origin{Layer: r.at.Layer, File: path.Join(r.at.File, name)}
-				r.fail(at, "a link that leads out of the plugin, or nowhere, is not followed", "put the file itself there")
-				return nil
+				r.outside = append(r.outside, name)
+				real = ""
 			}
 			fmt.Fprintf(sum, "link %q %q\n", name, strings.TrimPrefix(real, r.Dir))
 			return nil
-		}
-		if !sealed || !e.Type().IsRegular() {
+		case !sealed || !e.Type().IsRegular():
 			return nil
 		}
 		if files++; files > maxFiles {
@@ -128,12 +127,11 @@ func (r *reader) links(sealed bool) {
 		fmt.Fprintf(sum, "file %q %s\n", name, hash)
 		return err
 	})
-	if err != nil {
-		r.refuse(r.at, "its files cannot be read for the user to trust them: "+reason(err), "keep in it what it needs alone")
+	if !sealed {
+		return nil // what cannot be read is reported by whoever needs it
 	}
-	if sealed {
-		r.Digest = hex.EncodeToString(sum.Sum(nil))
-	}
+	r.Digest = hex.EncodeToString(sum.Sum(nil))
+	return err
 }
 
 func (r *reader) hash(name string) (int64, string, error) {

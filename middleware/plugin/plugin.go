@@ -96,9 +96,5 @@ func open(_ context.Context, env middleware.Env) (*middleware.Instance, error) {
 	if len(o.Plugins) == 0 {
 		return &middleware.Instance{Unsupported: "there are no plugins"}, nil
 	}
-	facts := o.facts()
-	return &middleware.Instance{
-		Routes: o.routes(),
-		Facts:  func() []middleware.Fact { return facts },
-	}, nil
+	return (&session{o: &o}).instance(o.facts())
 }

@@ -65,7 +65,7 @@ func (s *session) routes() []middleware.Route {
 			doc = "Loads the skill " + skill.ID + "."
 		}
 		out = append(out, middleware.Route{
-			RouteDecl: middleware.RouteDecl{Name: name, Doc: doc, Args: skill.Hint},
+			RouteDecl: middleware.RouteDecl{Name: name, Doc: doc, Args: skill.Hint, By: s.roster.facts[i].By},
 			Run: func(_ context.Context, args string) (middleware.RouteReply, error) {
 				text, err := s.text(skill, args)
 				if err != nil {

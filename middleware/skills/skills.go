@@ -85,6 +85,10 @@ func (f *factory) open(_ context.Context, env middleware.Env) (*middleware.Insta
 		}
 		r = newRoster(catalog.New(all, f.o.Catalog.Mounts()), f.o.Reserved)
 	}
+	r, err := r.with(env.Extras(toolview.ExtraSkills), f.o.Reserved)
+	if err != nil {
+		return nil, err
+	}
 	if len(r.catalog.All()) == 0 {
 		return &middleware.Instance{Unsupported: "no skill is there, or all are denied"}, nil
 	}

@@ -212,8 +212,8 @@ func (x *explainer) route(name string) {
 		}
 		there := false
 		if l.Instance != nil && l.Fate.Status == middleware.Live {
-			for _, r := range l.Commands() {
-				there = there || r.Name == name
+			for _, o := range x.s.Chain().Offers(nil) {
+				there = there || o.Owner == l.Name && o.Name == name
 			}
 		}
 		if !declared && !there {

@@ -135,7 +135,7 @@ func New(s *session.Session, layers []Layer, found []meta.Diagnostic) *Report {
 		r.Hidden = append(r.Hidden, Hidden{x.Name, string(x.Gate), x.Rule, x.Origin.File, x.Origin.Line})
 	}
 	for _, l := range s.Chain().Links() {
-		r.link(l)
+		r.link(l, s.Chain().Offers(nil))
 	}
 	r.distribute()
 	r.unattended(s)
@@ -226,7 +226,7 @@ func row(f middleware.Fate) Middleware {
 }
 
 // link adds one middleware of an opened chain.
-func (r *Report) link(l middleware.Link) {
+func (r *Report) link(l middleware.Link, offers []middleware.Offer) {
 	out := row(l.Fate)
 	if l.Instance != nil {
 		for _, h := range l.Instance.Hooks.Set() {
@@ -236,9 +236,11 @@ func (r *Report) link(l middleware.Link) {
 		}
 	}
 	if l.Instance != nil && l.Fate.Status == middleware.Live {
-		for _, d := range l.Commands() {
-			out.Routes = append(out.Routes, d.Name)
-			r.Routes = append(r.Routes, Route{d.Name, l.Name, d.Doc})
+		for _, o := range offers {
+			if o.Owner == l.Name {
+				out.Routes = append(out.Routes, o.Name)
+				r.Routes = append(r.Routes, Route{o.Name, o.Owner, o.Doc})
+			}
 		}
 		if l.Instance.Agents != nil {
 			for _, a := range l.Instance.Agents.List() {

@@ -56,5 +56,5 @@ func (c *Catalog) Read(s *Skill) (Text, error) {
 	}
 	sum := sha256.Sum256(raw)
 	file := filepath.Join(root, filepath.FromSlash(real))
-	return Text{Body: doc.body, File: file, Folder: filepath.Dir(file), Changed: hex.EncodeToString(sum[:]) != s.Sum}, nil
+	return Text{Body: strings.NewReplacer(m.Replace...).Replace(doc.body), File: file, Folder: filepath.Dir(file), Changed: hex.EncodeToString(sum[:]) != s.Sum}, nil
 }

@@ -35,6 +35,14 @@ type Mount struct {
 	// Shown is how people know the folder, At where settings name it, if they do.
 	Shown string
 	At    meta.Origin
+	// Replace holds what texts say and what is meant, in turn.
+	Replace []string `json:",omitempty"`
+}
+
+// Brought is a folder of skills that another brings into a session, with the skills in it that sessions may have.
+type Brought struct {
+	Mount  Mount   `json:"mount"`
+	Skills []Skill `json:"skills"`
 }
 
 // LoadOptions say where skills are and which of them there are.
