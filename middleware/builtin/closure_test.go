@@ -30,7 +30,7 @@ memory: {provider: files}
 		"plugins/kit/.claude-plugin/plugin.json": `{"name": "kit", "version": "1.0.0", "description": "Does it all."}`,
 		"plugins/kit/agents/critic.md":           "---\nname: critic\ndescription: Finds fault.\ntools: Read\n---\nFind fault.\n",
 		"plugins/kit/hooks/hooks.json":           `{"hooks": {"PreToolUse": [{"matcher": "NoSuchTool", "hooks": [{"command": "exit 2"}]}]}}`,
-		"plugins/kit/commands/ship.md":           "---\ndescription: Ships it.\nallowed-tools: Read\n---\nShip $1.\n",
+		"plugins/kit/commands/send.md":           "---\ndescription: Sends it.\nallowed-tools: Read\n---\nSend $1.\n",
 		"plugins/kit/skills/polish/SKILL.md":     "---\nname: polish\ndescription: Polishes it.\n---\nPolish.\n",
 		"settings.yaml": `
 openapi: {sources: {tide: {document: tide.yaml}}}

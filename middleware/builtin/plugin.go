@@ -139,26 +139,12 @@ func mountsOf(p *plugin.Found) []catalog.Mount {
 
 // skillsOf are the plugin's among the skills that sessions may have.
 func skillsOf(p *plugin.Found, k *catalog.Catalog) plugin.Brought {
-	var folders []catalog.Brought
-	var items []plugin.Item
-	for _, m := range k.Mounts() {
-		if m.Root != p.Dir || m.Layer != catalog.Plugin {
-			continue
-		}
-		b := catalog.Brought{Mount: m}
-		for _, s := range k.All() {
-			if s.ID == "@"+m.Name || strings.HasPrefix(s.ID, "@"+m.Name+"/") {
-				b.Skills = append(b.Skills, s)
-				items = append(items, plugin.Item{Name: s.ID, Doc: s.Description, Origin: s.Origin})
-			}
-		}
-		folders = append(folders, b)
-	}
-	slices.SortFunc(folders, func(a, b catalog.Brought) int { return strings.Compare(a.Mount.Name, b.Mount.Name) })
-	slices.SortFunc(items, func(a, b plugin.Item) int { return strings.Compare(a.Name, b.Name) })
-	out := brings(toolview.ExtraSkills, folders, func(catalog.Brought) plugin.Item { return plugin.Item{} })
-	out.Items = items
-	return out
+	own := k.Where(func(s *catalog.Skill) bool {
+		return s.Origin.Layer == catalog.Plugin && strings.HasPrefix(s.Origin.File, p.Shown+"/")
+	})
+	return brings(toolview.ExtraSkills, own.All(), func(s catalog.Skill) plugin.Item {
+		return plugin.Item{Name: s.ID, Doc: s.Description, Origin: s.Origin}
+	})
 }
 
 func brings[T any](kind string, list []T, item func(T) plugin.Item) plugin.Brought {

@@ -33,14 +33,13 @@ func (s *Setup) skills(o config.Options, plain *middleware.Suite, opt *Options) 
 	for _, l := range set.Skills.Allow {
 		rules.Allow = append(rules.Allow, selectors(l))
 	}
-	own := mounts
 	mounts = append(mounts[:len(mounts):len(mounts)], s.pluginMounts(mounts)...)
 	found, entries, more, err := catalog.Load(catalog.LoadOptions{Mounts: mounts, Rules: rules, Reserved: reserved})
 	s.Skills, s.Diagnostics = entries, append(append(s.Diagnostics, diags...), more...)
-	if s.found = found; len(mounts) > len(own) && err == nil {
-		found, _, _, err = catalog.Load(catalog.LoadOptions{Mounts: own, Rules: rules, Reserved: reserved})
-	}
-	opt.Skills = skills.Options{Catalog: found, Reserved: reserved}
+	// What plugins bring comes by them, so that it leaves with them.
+	s.found = found
+	own := found.Where(func(k *catalog.Skill) bool { return k.Origin.Layer != catalog.Plugin })
+	opt.Skills = skills.Options{Catalog: own, Reserved: reserved}
 	if err == nil {
 		s.Diagnostics = append(s.Diagnostics, s.unpreloaded(found)...)
 	}

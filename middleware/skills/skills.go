@@ -16,6 +16,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/middleware/skills/catalog"
@@ -76,18 +77,19 @@ func (f *factory) open(_ context.Context, env middleware.Env) (*middleware.Insta
 	brought := env.Extras(toolview.ExtraSkills)
 	if !bytes.Equal(env.Policy, f.policy) || len(brought) > 0 {
 		var all []catalog.Skill
+		var by []string
 		for _, raw := range append([]toolview.Extra{{Value: env.Policy}}, brought...) {
 			var some []catalog.Skill
 			if err := json.Unmarshal(raw.Value, &some); err != nil {
 				return nil, fmt.Errorf("skills: the session's skills: %w", err)
 			}
 			all = append(all, some...)
+			by = append(by, slices.Repeat([]string{raw.Owner}, len(some))...)
 		}
 		r = newRoster(catalog.New(all, f.o.Catalog.Mounts()), f.o.Reserved)
-	}
-	r, err := r.with(env.Extras(toolview.ExtraSkills), f.o.Reserved)
-	if err != nil {
-		return nil, err
+		for i, owner := range by {
+			r.facts[i].By = owner
+		}
 	}
 	if len(r.catalog.All()) == 0 {
 		return &middleware.Instance{Unsupported: "no skill is there, or all are denied"}, nil

@@ -36,13 +36,7 @@ type Mount struct {
 	Shown string
 	At    meta.Origin
 	// Replace holds what texts say and what is meant, in turn.
-	Replace []string `json:",omitempty"`
-}
-
-// Brought is a folder of skills that another brings into a session, with the skills in it that sessions may have.
-type Brought struct {
-	Mount  Mount   `json:"mount"`
-	Skills []Skill `json:"skills"`
+	Replace []string
 }
 
 // LoadOptions say where skills are and which of them there are.
