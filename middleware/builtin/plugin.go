@@ -100,7 +100,12 @@ func brought(p *plugin.Found, c *subagent.Catalog, k *catalog.Catalog) (plugin.P
 	hooks := brings(toolview.ExtraHooks, entries, func(e hook.Entry) plugin.Item {
 		return plugin.Item{Name: strings.TrimSpace(e.Event + " " + e.Matcher), Origin: e.Origin}
 	})
-	for _, b := range []plugin.Brought{skills, agents, hooks} {
+	connects, notes := serversOf(p)
+	found = append(found, notes...)
+	servers := brings(toolview.ExtraServers, connects, func(s broughtServer) plugin.Item {
+		return plugin.Item{Name: s.Name, Doc: strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Args...), " ") + " " + s.URL), Origin: s.Origin}
+	})
+	for _, b := range []plugin.Brought{skills, agents, hooks, servers} {
 		if len(b.Items) > 0 {
 			out.Brings = append(out.Brings, b)
 		}
@@ -238,6 +243,11 @@ func (s *Setup) would(p plugin.Found) string {
 	out, _ := brought(&p, c, k)
 	words := []string{out.Counts()}
 	for _, b := range out.Brings {
+		if b.Kind == toolview.ExtraServers {
+			for _, i := range b.Items {
+				words = append(words, "the server "+i.Name+" is "+i.Doc)
+			}
+		}
 		if b.Kind == toolview.ExtraHooks {
 			var list []hook.Entry
 			if json.Unmarshal(b.Value, &list) == nil {
