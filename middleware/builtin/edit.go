@@ -1,11 +1,15 @@
 package builtin
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/meta"
 	"github.com/metaharness/peri/middleware"
+	"github.com/metaharness/peri/middleware/settingsedit"
 	"github.com/metaharness/peri/middleware/skills/catalog"
 	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
@@ -106,4 +110,28 @@ func restricting(rules []toolview.Rule, e *catalog.Entry) *toolview.Rule {
 		}
 	}
 	return nil
+}
+
+// editing lets the agent edit the settings that this session was made from.
+func editing(o config.Options, more []middleware.Middleware) settingsedit.Options {
+	return settingsedit.Options{Edit: func(ctx context.Context, in settingsedit.Request) settingsedit.Reply {
+		e, err := Editor(o, more...)
+		if err != nil {
+			return settingsedit.Reply{Text: err.Error()}
+		}
+		r := e.Apply(ctx, config.Edit{Action: in.Action, Key: in.Key, Skill: in.Skill, Layer: in.Layer, Effect: in.Effect, DryRun: in.DryRun})
+		reply := settingsedit.Reply{OK: r.OK}
+		if reply.Report, err = json.Marshal(r); err != nil {
+			return settingsedit.Reply{Text: err.Error()}
+		}
+		if r.OK {
+			reply.Text = strings.Join(append([]string{r.Done.Message}, append(r.Done.Diff, r.Warnings...)...), "\n")
+			return reply
+		}
+		reply.Text = r.Err().Error()
+		if near := append(r.Failed.Error.Candidates, r.Failed.Error.Near...); len(near) > 0 {
+			reply.Text += "; there is " + strings.Join(near, ", ")
+		}
+		return reply
+	}}
 }

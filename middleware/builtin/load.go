@@ -89,7 +89,7 @@ func (s *Setup) agents(o config.Options) error {
 
 func (s *Setup) build(o config.Options, plain *middleware.Suite, more []middleware.Middleware) error {
 	opt := options(s.Loaded, s.own)
-	opt.More = more
+	opt.More, opt.SettingsEdit = more, editing(o, more)
 	skillErr := s.skills(o, plain, &opt)
 	s.bring(&opt)
 	var apiErr error

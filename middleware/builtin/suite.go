@@ -24,6 +24,7 @@ import (
 	"github.com/metaharness/peri/middleware/permission"
 	"github.com/metaharness/peri/middleware/plugin"
 	"github.com/metaharness/peri/middleware/ptc"
+	"github.com/metaharness/peri/middleware/settingsedit"
 	"github.com/metaharness/peri/middleware/skillpreload"
 	"github.com/metaharness/peri/middleware/skills"
 	"github.com/metaharness/peri/middleware/todo"
@@ -51,6 +52,7 @@ type Options struct {
 	OpenAPI       openapi.Options
 	LSP           lsp.Options
 	Ptc           ptc.Options
+	SettingsEdit  settingsedit.Options
 	// More are a program's own middlewares. They stand behind the built-in ones and before the tool search, so that
 	// their deferred tools are found like any other.
 	More []middleware.Middleware
@@ -110,7 +112,8 @@ func Suite(o Options) (*middleware.Suite, error) {
 		ptc.New(o.Ptc),           // tools by a program; behind everything that it may call
 		goal.New(goal.Options{}), // keeps the above at it: asked whether a turn is over behind the user's own hooks
 	}
-	list = append(list, o.More...) // a program's own, behind what it builds upon
+	list = append(list, settingsedit.New(o.SettingsEdit)) // changes what later sessions are; behind all that works in this one
+	list = append(list, o.More...)                        // a program's own, behind what it builds upon
 	// Last of the tool owners: what it finds is everything before it.
 	list = append(list, toolsearch.New())
 	suite, err := middleware.NewSuite(list...)
