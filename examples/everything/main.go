@@ -188,8 +188,10 @@ func (w *world) use(ctx context.Context, out io.Writer) error {
 	for _, name := range outside() {
 		fmt.Fprintln(out, s.Surface().Of(name))
 	}
-	for _, prompt := range []string{"/greet Ada", "call Skill {\"name\": \"release\"}", extra("api__shop__getOrder", `{"id": 7}`),
-		extra("mcp__filesystem__list_directory", `{"path": "`+w.root+`"}`), extra("LSP", `{"action": "definition", "path": "shop.go", "line": 7, "column": 12}`)} {
+	for _, prompt := range []string{
+		"/greet Ada", "call Skill {\"name\": \"release\"}", extra("api__shop__getOrder", `{"id": 7}`),
+		extra("mcp__filesystem__list_directory", `{"path": "`+w.root+`"}`), extra("LSP", `{"action": "definition", "path": "shop.go", "line": 7, "column": 12}`),
+	} {
 		for _, err := range s.Prompt(ctx, session.Text(prompt)) {
 			if err != nil {
 				return errors.Join(err, end())

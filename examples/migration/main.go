@@ -17,7 +17,6 @@ import (
 	"github.com/metaharness/peri/config"
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/middleware/builtin"
-	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/session"
 	"github.com/metaharness/peri/session/provider/offline"
 	"github.com/metaharness/peri/toolview"
@@ -28,15 +27,22 @@ func main() {
 	if len(os.Args) > 1 {
 		name = os.Args[1]
 	}
-	err := facts(context.Background(), os.Stdout, filepath.Join("examples", "migration", name), forge(), skills())
+	if name == forge {
+		_ = serve(os.Stdin, os.Stdout) // it ends with its session
+		return
+	}
+	err := facts(context.Background(), os.Stdout, filepath.Join("examples", "migration", name), true)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "migration:", err)
 		os.Exit(1)
 	}
 }
 
+// forge is the server that the reviewer needs: this very program, started so.
+const forge = "forge"
+
 // facts prints the tools of a folder's session and of its agents, and what lists say of single calls.
-func facts(ctx context.Context, out io.Writer, root string, more ...middleware.Middleware) (err error) {
+func facts(ctx context.Context, out io.Writer, root string, connected bool) (err error) {
 	root, err = filepath.Abs(root)
 	if err != nil {
 		return err
@@ -46,7 +52,16 @@ func facts(ctx context.Context, out io.Writer, root string, more ...middleware.M
 		return err
 	}
 	defer os.RemoveAll(home)
-	setup, _, err := builtin.Load(config.Options{Root: root, Home: home, Managed: "-"}, more...)
+	o := config.Options{Root: root, Home: home, Managed: "-"}
+	if connected {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		server := map[string]any{"command": self, "args": []any{forge}}
+		o.Values = map[string]any{"mcp": map[string]any{"servers": map[string]any{forge: server}}}
+	}
+	setup, _, err := builtin.Load(o)
 	if err != nil {
 		return err
 	}
@@ -75,7 +90,7 @@ func facts(ctx context.Context, out io.Writer, root string, more ...middleware.M
 
 func tell(out io.Writer, root, who string, s *session.Session) {
 	// The owners that the page is about: what else the suite gains changes no fact here.
-	shown := []string{"WorkspaceMiddleware", "WebMiddleware", "SubAgentMiddleware", "ForgeMiddleware", "SkillSetMiddleware"}
+	shown := []string{"WorkspaceMiddleware", "WebMiddleware", "SubAgentMiddleware", "McpMiddleware", "SkillsMiddleware"}
 	at := func(x fmt.Stringer) string {
 		return strings.TrimPrefix(strings.ReplaceAll(x.String(), root+string(filepath.Separator), ""), "/")
 	}
@@ -94,30 +109,4 @@ func tell(out io.Writer, root, who string, s *session.Session) {
 			fmt.Fprintf(out, "%sno %s: %s, by %s at %s\n", who, x.Name, x.Gate, x.Rule, at(x.Origin))
 		}
 	}
-}
-
-// forge stands for a server that is connected, skills for a set of skills.
-func forge() middleware.Middleware {
-	return owner("ForgeMiddleware", toolview.Decl{
-		Name: "mcp__forge__comment", Family: "mcp", Private: true, Server: "forge", Leaf: "comment",
-	})
-}
-
-func skills() middleware.Middleware {
-	return owner("SkillSetMiddleware", toolview.Decl{Name: "Skill", Family: "skill"})
-}
-
-func owner(name string, d toolview.Decl) middleware.Middleware {
-	type in struct {
-		Name string `json:"name" doc:"which"`
-	}
-	return middleware.Middleware{Name: name, Doc: "Stands in.", Tools: toolview.MustSet(toolview.New(
-		toolview.Tool{
-			Decl: d, Doc: "Does it.", Effects: toolview.OpenWorld,
-			Subjects: toolview.Subjects(func(in in) []toolview.Subject { return []toolview.Subject{{Kind: toolview.Name, Value: in.Name}} }),
-		},
-		func(context.Context, any, *toolview.Call, in) (*message.Result, error) {
-			return message.Say("done"), nil
-		},
-	))}
 }
