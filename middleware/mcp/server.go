@@ -178,10 +178,14 @@ func (s *server) become(to state, why error) {
 	if to != ready {
 		s.conn = nil
 	}
-	close(s.moved)
-	s.moved = make(chan struct{})
-	late := s.hub.opened.Load()
 	s.mu.Unlock()
+	// Whoever waits finds that it has been told.
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.moved)
+		s.moved = make(chan struct{})
+	}()
 	switch {
 	case to == failed:
 		s.hub.notice("server %s failed: %v", s.Name, why)
@@ -189,7 +193,7 @@ func (s *server) become(to state, why error) {
 		s.hub.notice("server %s is lost and being connected again: %v", s.Name, why)
 	case to == reconnecting:
 		s.hub.notice("server %s does not start and is tried again: %v", s.Name, why)
-	case to == ready && late:
+	case to == ready && s.hub.opened.Load():
 		s.hub.notice("server %s is connected", s.Name)
 	}
 }
