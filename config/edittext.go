@@ -354,10 +354,10 @@ func eolOf(raw []byte, at int) string {
 	if n := breaks(raw, end); n > 0 {
 		return string(raw[end : end+n])
 	}
-	for at = lineStart(raw, at); at > 0; {
-		if at > 1 && raw[at-2] == '\r' && raw[at-1] == '\n' {
-			return "\r\n"
-		}
+	switch at = lineStart(raw, at); {
+	case at > 1 && raw[at-2] == '\r' && raw[at-1] == '\n':
+		return "\r\n"
+	case at > 0:
 		return string(raw[at-1 : at])
 	}
 	return "\n"

@@ -31,7 +31,6 @@ type draft struct {
 	ext, eol string
 	step     string
 	flow     bool
-	b        strings.Builder
 	n        int
 }
 

@@ -132,7 +132,7 @@ func TestAnAgentHasItsSkillsBeforeItBeginsAndOnce(t *testing.T) {
 			require.Contains(t, of(sc), "go on", "the agent works without")
 		})
 	}
-	site, sc, s := build("", "skills: [style]\n")
+	site, _, _ := build("", "skills: [style]\n")
 	site.skill(".peri/skills", "style", "disallowed-tools: LS")
 	kid := script.For(map[string][]script.Step{
 		"":    {script.Do("Agent", `{"agent":"kid","prompt":"work"}`), script.Do("LS", `{}`), script.Say("done")},
@@ -142,7 +142,7 @@ func TestAnAgentHasItsSkillsBeforeItBeginsAndOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(plain(t, kid.Sent()[2].Messages), "does not let `LS` be called"), "what it narrows is narrowed for the agent")
 	require.NotContains(t, plain(t, kid.Sent()[len(kid.Sent())-1].Messages), "does not let", "and for nobody else")
 
-	_, sc, s = build("agents: {kid: {skills: style}}\n", "")
+	_, sc, s := build("agents: {kid: {skills: style}}\n", "")
 	play(t, s, "go")
 	require.Equal(t, 1, strings.Count(of(sc), "Text of style"), "settings may name them too")
 	site, _, _ = build("", "skills: [stlye]\n")
