@@ -27,6 +27,7 @@ import (
 //	stormy    says without end that its lists have changed
 //	liar      has tools with schemas that are none, beside good ones
 //	rename    has other tools after each call, and says so
+//	stuck     says after each call that its tools have changed, and never lists them again
 //	die       ends at a call of "die", and is well when it is started again
 //	late      waits for a word before it begins
 //	child     starts a program of its own, which outlives it if it may
@@ -122,6 +123,9 @@ func (f *faker) handle(in *bufio.Reader, m *rpc) {
 			}()
 		}
 	case "tools/list":
+		if f.mode == "stuck" && f.calls > 0 {
+			return
+		}
 		f.answer(m.ID, f.tools())
 	case "prompts/list":
 		f.answer(m.ID, `{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true},{"name":"how"}]}]}`)
@@ -223,7 +227,7 @@ func (f *faker) call(in *bufio.Reader, m *rpc) {
 	default:
 		say(p.Name + " " + string(p.Arguments))
 	}
-	if f.mode == "rename" {
+	if f.mode == "rename" || f.mode == "stuck" {
 		f.notify("notifications/tools/list_changed", "{}")
 	}
 }

@@ -4,7 +4,9 @@ package mcp_test
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -235,6 +237,43 @@ func TestALongResultShowsItsHeadAndTailAndIsKeptWhole(t *testing.T) {
 	require.FileExists(t, file[1])
 	d.close()
 	require.NoFileExists(t, file[1], "a folder of its own goes with the session")
+}
+
+func TestTheFolderOfLongResultsKeepsTheNewestAndTouchesNothingElse(t *testing.T) {
+	outputs := t.TempDir()
+	put := func(name string, age time.Duration) string {
+		path := filepath.Join(outputs, name)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		at := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(path, at, at))
+		return path
+	}
+	notes := put("notes-1.txt", 1000*time.Hour)
+	for i := range 250 {
+		put(fmt.Sprintf("s0-%d-mcp__a__big-%d.txt", i, i), time.Duration(i+1)*time.Hour)
+	}
+	d := open(t, mcp.Options{Servers: []mcp.Server{server(t, "a", "good")}, OutputCap: 1000, Outputs: outputs})
+	file := regexp.MustCompile(`The whole text is in (\S+) …`).FindStringSubmatch(d.call("mcp__a__big", map[string]any{}).Text())
+	require.FileExists(t, file[1])
+	require.FileExists(t, notes)
+	left, err := os.ReadDir(outputs)
+	require.NoError(t, err)
+	require.Len(t, left, 201, "200 and what is none of them")
+	require.FileExists(t, filepath.Join(outputs, "s0-198-mcp__a__big-198.txt"))
+	require.NoFileExists(t, filepath.Join(outputs, "s0-199-mcp__a__big-199.txt"))
+}
+
+// A list that the server does not answer for leaves the one before, and who waits for calls is not held up.
+func TestAListingThatTimesOutKeepsTheLastGoodList(t *testing.T) {
+	a := server(t, "a", "stuck")
+	d := open(t, mcp.Options{Servers: []mcp.Server{a, server(t, "b", "good")}, Budget: time.Minute, Start: 4 * time.Second, Grace: 100 * time.Millisecond})
+	before := d.tools()
+	require.Contains(t, before, "mcp__a__search")
+	require.Equal(t, "echo {}", d.call("mcp__a__echo", map[string]any{}).Text())
+	soon(t, "the listing is given up", func() bool { return strings.Contains(d.said(), "what it offered before stays") })
+	require.Equal(t, before, d.tools())
+	require.Equal(t, "search {}", d.call("mcp__a__search", map[string]any{}).Text())
+	require.Len(t, pids(t, a), 1)
 }
 
 func TestMediaStayWholeAndWhereTheyStoodInALongResult(t *testing.T) {

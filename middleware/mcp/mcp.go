@@ -33,7 +33,8 @@ type Options struct {
 	Grace time.Duration `json:"grace,omitempty"`
 	// OutputCap is how many bytes of text of one result a model is shown; 0 = 40,000. Media do not count.
 	OutputCap int `json:"output_cap,omitempty"`
-	// Outputs is the folder that keeps what was longer; "" = a temporary one that goes with the session.
+	// Outputs is the folder that keeps what was longer, the newest 200 of all sessions; "" = a temporary one that goes with
+	// the session.
 	Outputs string `json:"outputs,omitempty"`
 }
 

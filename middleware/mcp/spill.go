@@ -5,10 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/metaharness/peri/prompt/message"
 )
+
+// keep is how many files the folder of long outputs may have after one is added.
+const keep = 200
 
 // spill is the folder of outputs that were too long to be shown whole.
 type spill struct {
@@ -18,6 +24,9 @@ type spill struct {
 	n      int
 	closed bool
 }
+
+// saved is the shape of the names that save gives.
+var saved = regexp.MustCompile(`-[0-9]+-mcp__[a-zA-Z0-9_-]+-[0-9]+\.txt$`)
 
 // save writes the text of a result to a file of its own, and names it.
 func (p *spill) save(session, tool string, parts []message.Part) (string, error) {
@@ -50,7 +59,36 @@ func (p *spill) save(session, tool string, parts []message.Part) (string, error)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
+	if !p.own {
+		prune(p.dir, filepath.Base(f.Name()))
+	}
 	return filepath.Abs(f.Name())
+}
+
+// prune removes the oldest outputs over keep, never the one just added. Only files that save could have named are counted:
+// the folder may have others. One that cannot be removed is there for the next time.
+func prune(dir, added string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	type output struct {
+		name string
+		at   time.Time
+	}
+	var old []output
+	for _, e := range list {
+		if e.Name() == added || !e.Type().IsRegular() || !saved.MatchString(e.Name()) {
+			continue
+		}
+		if info, err := e.Info(); err == nil {
+			old = append(old, output{e.Name(), info.ModTime()})
+		}
+	}
+	slices.SortFunc(old, func(a, b output) int { return b.at.Compare(a.at) })
+	for _, o := range old[min(len(old), keep-1):] {
+		_ = os.Remove(filepath.Join(dir, o.name))
+	}
 }
 
 func (p *spill) close() error {
