@@ -21,6 +21,7 @@ type conn struct {
 	cs   *sdk.ClientSession
 	proc *process // nil: it is reached over HTTP
 	web  *web     // nil: it is a process
+	lost losses
 	done chan struct{}
 	err  error // why it ended; read after done
 }
@@ -41,7 +42,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 		if c.proc, err = start(&def, s.hub.env.Project.Root, s.hub.opt.Grace); err != nil {
 			return nil, err
 		}
-		t = &sdk.IOTransport{Reader: c.proc.messages(), Writer: input{c.proc}, MaxLineLength: maxMessage}
+		t = sieve{&sdk.IOTransport{Reader: c.proc.messages(), Writer: input{c.proc}, MaxLineLength: maxMessage}, c.lost.add}
 	} else if c.web, t, err = s.reach(&def); err != nil {
 		return nil, err
 	}

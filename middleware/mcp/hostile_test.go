@@ -153,6 +153,8 @@ func TestOneBadToolIsLeftOutAloneAndOddOnesWork(t *testing.T) {
 	}
 	require.Contains(t, d.said(), `tool "echo": it is listed twice`)
 	require.Contains(t, d.said(), `tool "": it is left out`)
+	require.Contains(t, d.said(), "entry 5 of its tools: it is left out", "a number for a name")
+	require.Contains(t, d.said(), "entry 6 of its tools: it is left out", "a list for a text")
 	require.Regexp(t, regexp.MustCompile(`mcp__a__admin_tools_list_[0-9a-f]{8}( |$)`), have, "what had to be changed is told apart")
 	for _, name := range d.tools() {
 		require.LessOrEqual(t, len(name), 64)
@@ -162,7 +164,7 @@ func TestOneBadToolIsLeftOutAloneAndOddOnesWork(t *testing.T) {
 		require.Equal(t, "mcp_quarantined", x.Code)
 		said = append(said, x.Message)
 	}
-	require.Len(t, said, 6, strings.Join(said, "\n"))
+	require.Len(t, said, 8, strings.Join(said, "\n"))
 }
 
 func TestASlashOrDotInANameReachesTheServerAsItWas(t *testing.T) {

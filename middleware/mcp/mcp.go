@@ -2,6 +2,8 @@
 // resources something to list and read, and what they ask a person reaches one.
 //
 // A server that is slow, fails or dies never holds a session up: it is told of, tried again, and what it offered last stays.
+// What it offers and cannot be used is left out alone. One limit: a server over HTTP that lists an entry with a field of a
+// wrong type, such as a number for a name, loses that whole list; a process loses the entry.
 package mcp
 
 import (

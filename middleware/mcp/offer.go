@@ -39,18 +39,19 @@ const (
 	pages = 200
 )
 
-// all reads a list to its end. A server that has no such list has an empty one.
-func all[T any](has bool, page func(cursor string) ([]T, string, error)) ([]T, error) {
+// all reads a list to its end, without its entries that are null. A server that has no such list has an empty one.
+func all[T any](has bool, page func(cursor string) ([]*T, string, error)) ([]*T, error) {
 	if !has {
 		return nil, nil
 	}
-	var out []T
+	var out []*T
 	cursor := ""
 	for range pages {
 		list, next, err := page(cursor)
 		if err != nil {
 			return nil, err
 		}
+		list = slices.DeleteFunc(list, func(e *T) bool { return e == nil })
 		if out = append(out, list...); len(out) > most {
 			return nil, fmt.Errorf("it has more than %d entries", most)
 		}
@@ -94,6 +95,9 @@ func (s *server) list(ctx context.Context, c *conn) error {
 	s.addPrompts(o, prompts)
 	if caps.Resources != nil {
 		s.addResources(ctx, o, c)
+	}
+	for _, l := range c.lost.taken() {
+		o.fault(s.Name, l[0], "it is left out: "+l[1])
 	}
 	s.take(o)
 	return nil
