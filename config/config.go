@@ -58,8 +58,9 @@ type Loaded struct {
 	Trust      Standing
 	Root, Home string
 
-	keys meta.Keys
-	open []interface{ Close() error }
+	keys   meta.Keys
+	merged *value
+	open   []interface{ Close() error }
 }
 
 // Close releases the folders of override files. Nothing of Loaded but Folders needs them.
@@ -118,7 +119,7 @@ func Load(o Options) (*Loaded, []meta.Diagnostic, error) {
 		merged = merge(&tree, applied)
 		dropBaseless(merged)
 	}
-	l.Settings = settings(merged)
+	l.merged, l.Settings = merged, settings(merged)
 	for _, y := range layers {
 		y.Trusted = l.Trust.Trusted || !untrusted(y.Name)
 		l.Layers = append(l.Layers, y.LayerFile)

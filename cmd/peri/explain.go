@@ -19,8 +19,8 @@ func (p *program) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "explain NAME",
 		Example: "  peri explain WebFetch\n  peri explain 'Bash(rm -rf build)'",
-		Short:   "Say whether a key, tool, segment, route or agent is there, why, and what to write to change it",
-		Long: "Says what a name means here: whether it is there, which gate or rule decided, in which file and line, and what to\nwrite to change it. It exits with 1 when nothing of that name is there.\n" +
+		Short:   "Say whether something is there, why, what to write to change it, and what closing it takes along",
+		Long: "NAME is a middleware, tool (or another name of it), segment, route, agent, skill, server, plugin, hook event, settings\nkey, or a selector of a list. Says what it means here: whether it is there, which gate or rule decided, in which file and line, and what to\nwrite to change it. It exits with 1 when nothing of that name is there.\n" +
 			"NAME may be a call, Tool(what it is called with): then it says part by part which rule decides, and exits with 1\n" +
 			"when the call is denied.",
 		Args: takes("NAME"),
@@ -49,7 +49,10 @@ func (p *program) explain(ctx context.Context, name string) (err error) {
 	}
 	found, near := report.Explain(s, name)
 	found = append(found, absentAgent(setup, s, found, name)...)
+	found = append(found, absentSkill(setup, s, found, name)...)
+	found = append(found, setting(setup.Loaded, name)...)
 	if len(found) == 0 {
+		near = append(near, meta.Nearest(name, setup.Loaded.Keys())...)
 		err := fmt.Errorf("nothing here is called %s", name)
 		if len(near) > 0 {
 			return hint(err, "did you mean "+strings.Join(near, " or ")+"?")
@@ -129,4 +132,7 @@ func (p *program) finding(f report.Finding) {
 		fmt.Fprintf(p.out, "  written  %s\n", f.Origin)
 	}
 	fmt.Fprintf(p.out, "  change   %s\n", f.Change)
+	if f.Closing != "" {
+		fmt.Fprintf(p.out, "  closing  %s\n", f.Closing)
+	}
 }

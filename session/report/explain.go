@@ -13,7 +13,7 @@ import (
 
 // Finding is what one name means in a session. A name may mean several things.
 type Finding struct {
-	// Kind is middleware, segment, policy, tool, route or agent.
+	// Kind is middleware, segment, policy, tool, route, agent, selector, setting, or the surface of another fact: skill, server.
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
 	Owner string `json:"owner,omitempty"`
@@ -23,6 +23,8 @@ type Finding struct {
 	Origin  meta.Origin `json:"-"`
 	// Change is what to write to have it otherwise.
 	Change string `json:"change"`
+	// Closing says what closing its middleware takes along; "" = nothing to close.
+	Closing string `json:"closing,omitempty"`
 }
 
 // MarshalJSON writes the origin flat, as diagnostics do.
@@ -45,7 +47,14 @@ func Explain(s *session.Session, name string) (found []Finding, near []string) {
 	x.tool(name)
 	x.route(strings.TrimPrefix(name, "/"))
 	x.agent(name)
+	x.facts(name)
+	if len(x.found) == 0 {
+		x.selector(name)
+	}
 	if len(x.found) > 0 {
+		for i := range x.found {
+			x.found[i].Closing = x.closing(&x.found[i])
+		}
 		return x.found, nil
 	}
 	return nil, meta.Nearest(strings.TrimPrefix(name, "/"), x.names())
@@ -166,6 +175,12 @@ func (x *explainer) tool(name string) {
 		return
 	}
 	f := Finding{Kind: "tool", Name: e.Name, Owner: e.Owner, There: e.Visible, Origin: e.Origin}
+	defer func() {
+		if !strings.EqualFold(name, e.Name) {
+			f.Because = fmt.Sprintf("%q is another name of it; %s", name, f.Because)
+		}
+		x.add(f)
+	}()
 	switch e.Gate {
 	case "":
 		f.Because = "its owner is live, and no list or switch stops it"
@@ -198,7 +213,6 @@ func (x *explainer) tool(name string) {
 	case toolview.GateSupported:
 		f.Because, f.Change = "gate supported: "+e.Rule, precondition(e.Rule)
 	}
-	x.add(f)
 }
 
 // hostLayer is the origin of what the host set on the session.
