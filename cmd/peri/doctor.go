@@ -21,8 +21,9 @@ func (p *program) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that what the settings name can be reached, and say what to do about what cannot",
 		Long: "Reads the settings, opens a session and closes it again, and tells all that is wrong with its fix: settings, trust,\n" +
-			"servers, hooks and rules that never match, agents that cannot be used. It also asks the model's server whether it is there and takes the key. It spends no tokens: nothing is\n" +
-			"answered but a list of models.",
+			"servers, hooks and rules that never match, agents that cannot be used. It also asks the model's server whether it is\n" +
+			"there and takes the key. It spends no tokens: nothing is answered but a list of models. It exits with 1 when\n" +
+			"something is wrong, and with 0 when there are warnings at most.",
 		Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return p.doctor(c.Context()) },
 	}
@@ -51,10 +52,7 @@ func (p *program) doctor(ctx context.Context) (err error) {
 				Message: missing.Error(), Suggestion: "set model, or repair what stands in its way",
 			})
 		}
-		if err := p.object(map[string]any{"version": "peri.doctor/v1", "findings": found}); err != nil || missing == nil {
-			return err
-		}
-		return errNo
+		return errors.Join(p.object(map[string]any{"version": "peri.doctor/v1", "findings": found}), verdict(found))
 	}
 	fmt.Fprintf(p.out, "settings: read, %d remarks\n", problems)
 	for _, d := range found {
@@ -65,6 +63,16 @@ func (p *program) doctor(ctx context.Context) (err error) {
 		return missing
 	}
 	fmt.Fprintf(p.out, "model %s: there\n", printable(name))
+	return verdict(found)
+}
+
+// verdict is "no" when something is wrong, and not merely worth telling.
+func verdict(found []meta.Diagnostic) error {
+	for _, d := range found {
+		if d.Severity == meta.SeverityError {
+			return errNo
+		}
+	}
 	return nil
 }
 
