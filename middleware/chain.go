@@ -127,6 +127,16 @@ func (c *Chain) Child(ctx context.Context, env Env, store func(owner string) Sto
 	return k, nil
 }
 
+// Holds reports whether the chain of a child has something running that its own definition brought.
+func (c *Chain) Holds() bool {
+	for i := range c.links {
+		if l := &c.links[i]; l.own && l.Instance != nil && (l.Instance.BroughtTools != nil || l.Instance.Brought != nil) {
+			return true
+		}
+	}
+	return false
+}
+
 // policy is what was frozen for a middleware when the session was created.
 func (c *Chain) policy(l *Link) json.RawMessage {
 	if p, frozen := c.open.Policies[l.Name]; frozen || c.open.Only != nil {

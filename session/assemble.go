@@ -144,6 +144,19 @@ func (s *Session) kid(ctx context.Context, id string) (*child, error) {
 	return c, nil
 }
 
+// awake is the child of an id, taken from the store again when it was parked.
+func (s *Session) awake(ctx context.Context, id string) (*child, error) {
+	k, err := s.kid(ctx, id)
+	if err != nil || !k.s.closed.Load() || s.closed.Load() {
+		return k, err
+	}
+	if err := k.s.Close(ctx); err != nil {
+		return nil, fmt.Errorf("agent run %s: %w", id, err)
+	}
+	s.kids.forget(k)
+	return s.kid(ctx, id)
+}
+
 // agentBase is the prompt of a named child: its own body, and of the parent's Live segments those whose owner it has.
 func agentBase(parent *prompt.Base, chain *middleware.Chain, sp *toolview.Spawn, tree *worktree) *prompt.Base {
 	kept := make([]prompt.Rendered, 0, len(parent.Segments()))

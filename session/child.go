@@ -60,6 +60,15 @@ func (c *children) find(id string) (*child, bool) {
 	return k, ok
 }
 
+// forget drops a child that was closed, unless another has taken its place.
+func (c *children) forget(k *child) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[k.s.id] == k {
+		delete(c.byID, k.s.id)
+	}
+}
+
 // all are the children in no order.
 func (c *children) all() []*child {
 	c.mu.Lock()
@@ -142,7 +151,7 @@ func (s *Session) spawn(ctx context.Context, rt Runtime, r *Ready, sp toolview.S
 
 func (s *Session) childFor(ctx context.Context, rt Runtime, sp toolview.Spawn) (*child, error) {
 	if sp.Resume != "" {
-		return s.kid(ctx, sp.Resume)
+		return s.awake(ctx, sp.Resume)
 	}
 	b := birth{spawn: sp}
 	if sp.Fork {
@@ -176,6 +185,7 @@ func turnOf(rt Runtime) *local {
 func (k *child) run(ctx context.Context, prompt string, end message.Event, forward func(message.Event)) message.Event {
 	end.Kind, end.Text = message.ChildEnd, ""
 	defer k.s.rest(ctx)
+	defer k.park()
 	defer k.finished()
 	if k.s.closed.Load() {
 		end.Result = message.Fail(ErrClosed.Error())
@@ -198,6 +208,23 @@ func (k *child) run(ctx context.Context, prompt string, end message.Event, forwa
 	end.Result = k.outcome(err)
 	k.leave(ctx, end.Result)
 	return end
+}
+
+// park lets a child that holds something of its own, such as a server, close when its work is done: what it could be
+// continued from is in the store. Without one, or while agents that it started still work, it closes with its parent.
+func (k *child) park() {
+	if k.s.opt.Store == nil || !k.s.chain.Holds() {
+		return
+	}
+	for _, below := range k.s.kids.all() {
+		k.s.kids.mu.Lock()
+		busy := below.stop != nil
+		k.s.kids.mu.Unlock()
+		if busy {
+			return
+		}
+	}
+	k.s.closed.Store(true) // as its turn ends, it closes
 }
 
 // outcome is what the parent is told of a turn.

@@ -122,6 +122,30 @@ func TestAnAgentsOwnServerWantsTrustInAProjectAndEndsWithTheAgent(t *testing.T) 
 	}
 }
 
+func TestAnAgentsOwnServerEndsWithItsWorkAndComesBackWhenItGoesOn(t *testing.T) {
+	for _, background := range []bool{false, true} {
+		s, dir := newSite(t, ""), t.TempDir()
+		s.writeHome("permissions: {mode: bypass}\n")
+		require.NoError(t, os.MkdirAll(filepath.Join(s.home, "agents"), 0o700))
+		s.writeAgent("kid", "mcpServers: {own: "+definition(t, dir, "")+"}")
+		use := script.Do("ExecuteExtraTool", `{"name":"mcp__own__task","arguments":{"task_id":"x"}}`)
+		wait := script.Do("AgentResult", `{"id":"main.1","wait":true}`)
+		start := []script.Step{script.Do("Agent", fmt.Sprintf(`{"agent":"kid","prompt":"go","background":%v}`, background)), wait, script.Say("done")}
+		sc := script.For(map[string][]script.Step{
+			"":    append(start, script.Do("Agent", `{"resume":"main.1","prompt":"go on"}`), script.Say("done")),
+			"kid": {use, script.Say("one"), use, script.Say("two")},
+		})
+		main := s.open(sc, "main")
+		for round := 1; round <= 2; round++ {
+			play(t, main, "go")
+			was, are := processes(t, dir)
+			require.Equal(t, round, was, "one for each time that it works")
+			require.Eventually(t, func() bool { _, are = processes(t, dir); return are == 0 }, 10*time.Second, 10*time.Millisecond, "and none while it does not")
+		}
+		require.Len(t, sc.Sent(), 9)
+	}
+}
+
 func TestAnAgentWithoutItsServerKeepsTheRestOfItsListAndIsRefusedOnlyWhereItRequiresIt(t *testing.T) {
 	const tools = "tools: [Read, BashStart, SearchExtraTools, ExecuteExtraTool, mcp__db__task]\n"
 	for mood, there := range map[string]bool{"": true, "exit": false, "hang": false} {
