@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -28,7 +29,8 @@ func (l *Loaded) Lookup(key string) (Known, bool) {
 	}
 	n, v, secret := &tree, l.merged, false
 	for _, name := range names {
-		secret = secret || n.confidential()
+		// A program's arguments may hold a key as well as its environment.
+		secret = secret || n.confidential() || n.at(name) != nil && name == "args"
 		if n = n.at(name); n == nil {
 			return Known{}, false
 		}
@@ -84,7 +86,12 @@ func (v *value) shown(secret bool) string {
 		}
 		return "{" + strings.Join(out, ", ") + "}"
 	}
-	return fmt.Sprint(v.scalar)
+	text := fmt.Sprint(v.scalar)
+	if u, err := url.Parse(text); err == nil && u.Host != "" && (u.User != nil || u.RawQuery != "") {
+		u.User, u.RawQuery = nil, ""
+		return u.String() + " (the rest is not shown)"
+	}
+	return text
 }
 
 // places are where a value, or what it is made of, stands.

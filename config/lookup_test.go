@@ -10,7 +10,7 @@ import (
 
 func TestAKeyIsExplainedWithItsPlaceAndItsDefaultAndWithoutSecrets(t *testing.T) {
 	s := newSite(t)
-	s.project("workspace: {sandbox: false}\ntools: {deny: [Bash]}\nmcp: {servers: {a: {command: x, env: {TOKEN: hush}}}}\n")
+	s.project("workspace: {sandbox: false}\ntools: {deny: [Bash]}\nmcp: {servers: {a: {command: x, args: [--key, hush], env: {TOKEN: hush}}, h: {url: \"https://me:hush@example.org/x?token=hush\"}}}\n")
 	s.global("tools: {deny: [Write]}\n")
 	require.NoError(t, config.Trust(s.home, s.root, s.good().Trust.Digest))
 	l := s.good()
@@ -26,11 +26,13 @@ func TestAKeyIsExplainedWithItsPlaceAndItsDefaultAndWithoutSecrets(t *testing.T)
 	require.Len(t, k.At, 2)
 	k, _ = l.Lookup("mcp.servers.a.command")
 	require.Equal(t, "x", k.Value)
-	for _, secret := range []string{"mcp.servers.a.env", "mcp.servers.a.env.TOKEN"} {
+	for _, secret := range []string{"mcp.servers.a.env", "mcp.servers.a.env.TOKEN", "mcp.servers.a.args"} {
 		k, ok = l.Lookup(secret)
 		require.True(t, ok, secret)
 		require.Equal(t, "written, and not shown", k.Value, secret)
 	}
+	k, _ = l.Lookup("mcp.servers.h.url")
+	require.Equal(t, "https://example.org/x (the rest is not shown)", k.Value)
 	for _, unknown := range []string{"", "workspace.sandbocks", "mcp.servers.b", "workspace..sandbox"} {
 		_, ok = l.Lookup(unknown)
 		require.False(t, ok, unknown)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,10 +104,15 @@ func (p *program) ailments(ctx context.Context, setup *builtin.Setup) (found []m
 			Suggestion: "read it, then peri trust",
 		})
 	}
+	var told, inPassing []meta.Diagnostic
 	for _, d := range found {
-		if d.Severity != meta.SeverityInfo {
-			problems++
+		switch {
+		case slices.Contains(told, d) || slices.Contains(inPassing, d):
+		case d.Severity == meta.SeverityInfo:
+			inPassing = append(inPassing, d)
+		default:
+			told = append(told, d)
 		}
 	}
-	return found, problems, nil
+	return append(append([]meta.Diagnostic{}, told...), inPassing...), len(told), nil
 }

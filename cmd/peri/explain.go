@@ -51,6 +51,9 @@ func (p *program) explain(ctx context.Context, name string) (err error) {
 	found = append(found, absentAgent(setup, s, found, name)...)
 	found = append(found, absentSkill(setup, s, found, name)...)
 	found = append(found, setting(setup.Loaded, name)...)
+	for i := range found {
+		narrower(&found[i])
+	}
 	if len(found) == 0 {
 		near = append(near, meta.Nearest(name, setup.Loaded.Keys())...)
 		err := fmt.Errorf("nothing here is called %s", name)

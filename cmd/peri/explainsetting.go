@@ -67,3 +67,17 @@ func absentSkill(setup *builtin.Setup, s *session.Session, found []report.Findin
 	}
 	return out
 }
+
+// narrower says what changes the one thing, where closing its middleware would take all of them.
+func narrower(f *report.Finding) {
+	switch {
+	case f.Kind == "skill" && f.There:
+		f.Change = "peri skill disable " + f.Name
+	case f.Kind == "server" && f.There:
+		f.Change = "write enabled: false under mcp.servers." + f.Name
+	case f.Kind == "middleware" && f.There:
+		f.Change += ", or run peri disable " + f.Name
+	case f.Kind == "middleware" && f.Origin.File != "":
+		f.Change += ", or run peri enable " + f.Name
+	}
+}

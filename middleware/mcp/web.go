@@ -31,7 +31,7 @@ type web struct {
 func (s *server) reach(def *Server) (*web, sdk.Transport, error) {
 	at, err := url.Parse(def.URL)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return nil, nil, fmt.Errorf("%w: %q is no http or https address", errPermanent, def.URL)
+		return nil, nil, fmt.Errorf("%w: url is no http or https address", errPermanent)
 	}
 	w := &web{at: at, headers: def.Headers, base: http.DefaultTransport.(*http.Transport).Clone()}
 	w.life, w.stop = context.WithCancel(context.Background())
@@ -77,12 +77,36 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // explain says what a refused request needs.
 func (w *web) explain(err error) error {
+	err = w.discreet(err)
 	status := w.refused.Load()
 	if status == 0 {
 		return err
 	}
 	return fmt.Errorf("%w: the server refused the request (%d): give it a token in headers, or set oauth: %w", errPermanent, status, err)
 }
+
+// discreet keeps what the address may hold of a secret, its user and its query, out of what people are told.
+func (w *web) discreet(err error) error {
+	text := err.Error()
+	for _, secret := range []string{w.at.RawQuery, w.at.User.String()} {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return hushed{text, err}
+}
+
+// hushed is an error with another text.
+type hushed struct {
+	text string
+	error
+}
+
+func (h hushed) Error() string { return h.text }
+func (h hushed) Unwrap() error { return h.error }
 
 // body is a response's body whose end lets go of what its request held.
 type body struct {

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/metaharness/peri/meta"
@@ -57,7 +58,18 @@ func Explain(s *session.Session, name string) (found []Finding, near []string) {
 		}
 		return x.found, nil
 	}
-	return nil, meta.Nearest(strings.TrimPrefix(name, "/"), x.names())
+	return nil, unique(meta.Nearest(strings.TrimPrefix(name, "/"), x.names()))
+}
+
+// unique drops what is named twice, keeping the order.
+func unique(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 type explainer struct {

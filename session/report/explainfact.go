@@ -26,12 +26,14 @@ func (x *explainer) facts(name string) {
 		if !hook && (f.Surface == session.OnHook || f.Name != name && leaf != name) {
 			continue
 		}
-		found := Finding{Kind: f.Surface, Name: f.Name, Owner: f.Owner, There: true, Because: "its owner is live"}
+		owner := x.middleware(f.Owner)
+		found := Finding{Kind: f.Surface, Name: f.Name, Owner: f.Owner, There: true, Because: "its owner is live", Change: owner.Change}
+		if !owner.There {
+			found.Because = "its owner always has it; but " + owner.Because
+		}
 		if f.Detail != "" {
 			found.Because += ": " + f.Detail
 		}
-		owner := x.middleware(f.Owner)
-		found.Change = owner.Change
 		x.add(found)
 	}
 }
