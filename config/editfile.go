@@ -97,6 +97,8 @@ type record struct {
 	Effect string    `json:"effect"`
 	File   string    `json:"file"`
 	Time   time.Time `json:"time"`
+	// Made says that the file came with it, so that it goes with the last line of ours when nothing else is in it.
+	Made bool `json:"made,omitempty"`
 	insertion
 }
 
@@ -143,21 +145,40 @@ func (c *sidecar) find(file, key, list string) *record {
 	return nil
 }
 
-// drop forgets a line. A block that came with it and is still needed belongs to another line of ours from then on, so
-// that it goes with the last of them.
-func (c *sidecar) drop(r record) {
+// take removes a line, and gives what came with it: the file, a block.
+func (c *sidecar) take(r record) (made bool, created string) {
 	c.Edits = slices.DeleteFunc(c.Edits, func(o record) bool {
-		return o.File == r.File && o.Key == r.Key && o.List == r.List
+		if o.File != r.File || o.Key != r.Key || o.List != r.List {
+			return false
+		}
+		if made = made || o.Made; o.Created != "" {
+			created = o.Created
+		}
+		return true
 	})
-	if r.Created == "" {
-		return
-	}
+	return made, created
+}
+
+// drop forgets a line. The file or a block that came with it and is still needed belongs to another line of ours from then
+// on, so that it goes with the last of them.
+func (c *sidecar) drop(r record) {
+	made, created := c.take(r)
 	for i := range c.Edits {
-		if c.Edits[i].File == r.File && c.Edits[i].List == r.List && c.Edits[i].Text != "" && c.Edits[i].Created == "" {
-			c.Edits[i].Created = r.Created
-			return
+		o := &c.Edits[i]
+		if o.File != r.File || o.Text == "" {
+			continue
+		}
+		o.Made, made = o.Made || made, false
+		// A block can also be around the lists of several rules.
+		if o.List == r.List && o.Created == "" || created != "" && strings.HasPrefix(o.List, created+".") {
+			o.Created, created = created, ""
 		}
 	}
+}
+
+// forget drops every line of a file that is not there.
+func (c *sidecar) forget(file string) {
+	c.Edits = slices.DeleteFunc(c.Edits, func(o record) bool { return o.File == file })
 }
 
 // lockAll takes the locks of folders in their order, so that two edits never wait for each other.

@@ -88,9 +88,8 @@ func (p *plan) planKey() error {
 func (p *plan) takeOut(t target, rec record, own *record) error {
 	var wrote insertion
 	if own != nil {
-		wrote = own.insertion
+		wrote, rec.Made = own.insertion, own.Made
 	}
-	rec.Created = wrote.Created
 	out, err := p.doc.remove(t, wrote)
 	if err != nil {
 		return p.byHand(err, t.name+": "+rec.Effect)
@@ -107,10 +106,10 @@ func (p *plan) write(t target, to bool, rec record, own *record) error {
 	}
 	switch {
 	case wrote.Text != "":
-		rec.insertion = wrote
+		rec.insertion, rec.Made = wrote, !p.there
 	case own != nil:
 		// A line of ours with another value is still a line of ours.
-		rec.insertion = own.insertion
+		rec.insertion, rec.Made = own.insertion, own.Made
 		rec.Text = rec.Text[:rec.At] + strings.Replace(rec.Text[rec.At:], leafText(!to), leafText(to), 1)
 	}
 	p.records, p.countAfter = append(p.records, rec), 1

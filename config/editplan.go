@@ -29,7 +29,9 @@ type plan struct {
 	real       string // what the layer's file is, through links
 	shelf      shelf
 	books      sidecar
-	there      bool // the file exists
+	there      bool        // the file exists
+	away       bool        // the file goes: it came with our lines and would be empty
+	mode       fs.FileMode // of the file that goes
 	raw, out   []byte
 	doc        *document
 	records    []record // lines that came
@@ -257,6 +259,7 @@ func (p *plan) open() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.note("the file is not there yet and is made")
+		p.books.forget(p.real)
 	case err != nil:
 		return failed(err)
 	default:
@@ -298,6 +301,9 @@ func (p *plan) finish() error {
 	}
 	if err := found.err(); err != nil {
 		return &EditError{Code: ConfigUnparsable, Message: "the file would be wrong, so nothing is written: " + err.Error()}
+	}
+	if p.away = len(p.out) == 0 && slices.ContainsFunc(p.gone, func(r record) bool { return r.Made }); p.away {
+		p.note("the file goes: an edit made it, and it would be empty")
 	}
 	p.done.Changed = true
 	p.done.Diff = difference(p.raw, p.out)

@@ -81,7 +81,7 @@ func (p *plan) commit() (back bool, err error) {
 	if len(p.records) > 0 {
 		noted = p.noteNew()
 	}
-	if err := replace(p.real, p.out, mode, p.unchanged); err != nil {
+	if err := p.put(mode); err != nil {
 		return false, errors.Join(err, p.forget(before))
 	}
 	if err := p.verify(); err != nil {
@@ -105,12 +105,28 @@ func (p *plan) commit() (back bool, err error) {
 	return false, nil
 }
 
+// put writes the file, or takes it away.
+func (p *plan) put(mode fs.FileMode) error {
+	if !p.away {
+		return replace(p.real, p.out, mode, p.unchanged)
+	}
+	info, err := os.Stat(p.real)
+	if err == nil {
+		p.mode = info.Mode().Perm()
+		err = p.unchanged()
+	}
+	if err == nil {
+		err = os.Remove(p.real)
+	}
+	if err == nil {
+		syncFolder(filepath.Dir(p.real))
+	}
+	return err
+}
+
 func (p *plan) noteNew() error {
 	for _, r := range p.records {
-		created := r.Created
-		r.Created = ""
-		p.books.drop(r)
-		r.Created = created
+		p.books.take(r)
 		p.books.Edits = append(p.books.Edits, r)
 	}
 	return p.shelf.write(p.books)
@@ -146,16 +162,16 @@ func (p *plan) unchanged() error {
 // restore puts the original back, unless somebody has written meanwhile.
 func (p *plan) restore() error {
 	raw, err := os.ReadFile(p.real)
-	if err != nil {
+	if err != nil && (!p.away || !errors.Is(err, fs.ErrNotExist)) {
 		return err
 	}
-	if !bytes.Equal(raw, p.out) {
+	if (err == nil) == p.away || !bytes.Equal(raw, p.out) {
 		return &EditError{Code: EditConflict, Message: p.layer.File + " was changed by somebody else meanwhile, and is left as it is"}
 	}
 	if !p.there {
 		return os.Remove(p.real)
 	}
-	return WriteFile(p.real, p.raw, 0o600)
+	return WriteFile(p.real, p.raw, p.mode)
 }
 
 // verify loads everything again, as a new session would.

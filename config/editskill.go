@@ -99,7 +99,7 @@ func (p *plan) restrict(now SkillEffect, list string) error {
 		return p.byHand(err, quoted(t.name)+" in permissions."+list)
 	}
 	p.records = append(p.records, record{
-		Key: t.name, List: strings.Join(t.path, "."), Effect: p.effect, File: p.real, Time: time.Now().UTC(), insertion: wrote,
+		Key: t.name, List: strings.Join(t.path, "."), Effect: p.effect, File: p.real, Time: time.Now().UTC(), Made: !p.there, insertion: wrote,
 	})
 	p.countAfter = 1
 	p.done.Message = p.id + " is disabled"
@@ -119,9 +119,8 @@ func (p *plan) allow(now SkillEffect) error {
 			rec := record{Key: t.name, List: strings.Join(t.path, "."), File: p.real}
 			var wrote insertion
 			if own := p.books.find(p.real, rec.Key, rec.List); own != nil {
-				wrote = own.insertion
+				wrote, rec.Made = own.insertion, own.Made
 			}
-			rec.Created = wrote.Created
 			out, err := p.doc.remove(t, wrote)
 			if err != nil {
 				return &EditError{Code: WriteFailed, Message: fmt.Sprintf("%s: %v; remove %s from %s yourself", p.layer.File, err, t.name, rec.List)}
