@@ -11,6 +11,7 @@ import (
 	"github.com/metaharness/peri/middleware"
 	"github.com/metaharness/peri/middleware/settingsedit"
 	"github.com/metaharness/peri/middleware/skills/catalog"
+	"github.com/metaharness/peri/prompt/message"
 	"github.com/metaharness/peri/subagent"
 	"github.com/metaharness/peri/toolview"
 )
@@ -85,10 +86,43 @@ func agentEffect(main config.SkillEffect, d *subagent.Definition, e *catalog.Ent
 	}
 	decl := catalog.Decl()
 	listed := func(r toolview.Rule) bool { return r.Matches(catalog.Owner, &decl, e.Subject(), toolview.Place{}) }
-	if d.Tools != nil && !slices.ContainsFunc(parsed(d.Tools, d.ToolsAt), listed) {
+	if tools := d.Spawn().Tools; tools != nil && !slices.ContainsFunc(parsed(tools, d.ToolsAt), listed) {
 		return denied("not on its tools", d.ToolsAt)
 	}
+	call := loading(e)
+	for _, k := range d.Kinds {
+		f, err := toolview.NewFrame(toolview.Lists{Kinds: []toolview.KindLists{k}})
+		if err != nil {
+			return out // the agent is not started, and says why
+		}
+		if why := f.Refusal(call); why != "" {
+			return denied(why, k.Origin)
+		}
+	}
+	rules, err := toolview.NewRuleset(d.Rules)
+	if err != nil {
+		return out
+	}
+	switch action, by := rules.Judge(call, toolview.Place{}); action {
+	case toolview.ActionDeny:
+		return denied(by.Text, by.Origin)
+	case toolview.ActionAsk:
+		out.Effect, out.Rule, out.Origin = "ask", by.Text, by.Origin
+	}
 	return out
+}
+
+// loading is a call that would load a skill.
+func loading(e *catalog.Entry) *toolview.Call {
+	tool := toolview.Tool{Decl: catalog.Decl(), Doc: "Loads a skill."}
+	tool.Subjects = func(json.RawMessage) ([]toolview.Subject, error) { return []toolview.Subject{e.Subject()}, nil }
+	none := func(context.Context, struct{}, *toolview.Call, struct{}) (*message.Result, error) {
+		return message.Say(""), nil
+	}
+	set := toolview.MustSet(toolview.New(tool, none))
+	view := toolview.NewDeriver([]toolview.Band{{Owner: catalog.Owner, Set: set, State: struct{}{}}}, nil, nil).View(&toolview.Policy{}, nil)
+	call, _ := view.Call("", catalog.ToolName, json.RawMessage("{}")) // nothing keeps it out of this view
+	return call
 }
 
 func parsed(texts []string, at meta.Origin) []toolview.Rule {
