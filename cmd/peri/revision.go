@@ -40,7 +40,11 @@ func checkout(ctx context.Context, root, revision, dir string) error {
 	var files []blob
 	var ask bytes.Buffer
 	for entry := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
-		if b, ok := parseBlob(entry); ok {
+		b, ok, err := parseBlob(entry)
+		if err != nil {
+			return hint(fmt.Errorf("%s: %w", revision, err), "this clone lacks a part of it, and nothing is fetched here: fetch it with git first")
+		}
+		if ok {
 			files = append(files, b)
 			fmt.Fprintln(&ask, b.id)
 		}
@@ -62,15 +66,19 @@ type blob struct {
 	link     bool
 }
 
-// parseBlob reads "mode type id size<tab>path". Submodules and files that are too large are none.
-func parseBlob(entry string) (blob, bool) {
+// parseBlob reads "mode type id size<tab>path". Submodules and files that are too large are none; a file that is not there
+// has no size.
+func parseBlob(entry string) (blob, bool, error) {
 	about, name, ok := strings.Cut(entry, "\t")
 	f := strings.Fields(about)
 	if !ok || len(f) != 4 || f[1] != "blob" {
-		return blob{}, false
+		return blob{}, false, nil
 	}
 	size, err := strconv.Atoi(f[3])
-	return blob{id: f[2], path: name, link: f[0] == "120000"}, err == nil && size <= largest
+	if err != nil {
+		return blob{}, false, fmt.Errorf("%s is missing", name)
+	}
+	return blob{id: f[2], path: name, link: f[0] == "120000"}, size <= largest, nil
 }
 
 // unpack writes what cat-file answered. into keeps every path inside the folder.
@@ -117,6 +125,8 @@ func writeBlob(into *os.Root, f blob, b []byte) error {
 func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", args...)
 	c.Dir, c.Stdin = dir, in
+	// A project's own git configuration may name a program that fetches what is not there, and git would run it.
+	c.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	var complaint bytes.Buffer
 	c.Stderr = &complaint
 	out, err := c.Output()
