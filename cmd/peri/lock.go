@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,10 +52,10 @@ func (p *program) lock(ctx context.Context, check bool) error {
 		return err
 	}
 	file := filepath.Join(root, filepath.FromSlash(lockFile))
+	if err := lockPlace(root, !check); err != nil {
+		return err
+	}
 	if !check {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
 		if err := config.WriteFile(file, []byte(now.String()), 0o644); err != nil {
 			return err
 		}
@@ -103,10 +104,44 @@ func (p *program) projectRoot() (string, error) {
 	return config.FindRoot(".", p.home)
 }
 
-func readLock(file string) (lock.Lock, error) {
-	b, err := os.ReadFile(file)
+// lockPlace refuses a lock that is no file of the project: through a link, a project could have any file of its user's
+// overwritten, and a device or pipe would be read without end. With make, its folder is there afterwards.
+func lockPlace(root string, make bool) (err error) {
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	name := filepath.FromSlash(lockFile)
+	if make {
+		if err := in.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return hint(err, "a lock lies in its project's own .peri")
+		}
+	}
+	info, err := in.Lstat(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return hint(err, "a lock lies in its project's own .peri")
+	case !info.Mode().IsRegular():
+		return hint(fmt.Errorf("%s is no regular file", lockFile), "remove it; peri lock writes it anew")
+	}
+	return nil
+}
+
+func readLock(file string) (_ lock.Lock, err error) {
+	f, err := os.Open(file)
 	if err != nil {
 		return lock.Lock{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, largest+1))
+	if err != nil {
+		return lock.Lock{}, err
+	}
+	if len(b) > largest {
+		return lock.Lock{}, fmt.Errorf("%s is larger than %d MiB, and no lock", file, largest>>20)
 	}
 	l, err := lock.Parse(string(b))
 	if err != nil {
