@@ -143,7 +143,7 @@ func (s *server) asked(ctx context.Context, c *toolview.Call, f func(context.Con
 	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF):
 		err = fmt.Errorf("the server ended, or the connection to it: what it did of the call is not known (%w)", err)
 	}
-	return message.Fail(fmt.Sprintf("`%s` failed at the server %s: %s", c.Name(), s.Name, clipped(clean(err.Error()), 4000))), nil
+	return message.Fail(fmt.Sprintf("`%s` failed at the server %s: %s", c.Name(), s.Name, clipped(s.told(err), 4000))), nil
 }
 
 func clipped(text string, most int) string {

@@ -36,6 +36,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPermanent, err)
 	}
+	s.keep(&def)
 	c := &conn{done: make(chan struct{})}
 	var t sdk.Transport
 	if def.Command != "" {

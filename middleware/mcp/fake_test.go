@@ -35,6 +35,9 @@ func fake(mode string) {
 	dir := os.Getenv("FAKE_DIR")
 	_ = os.WriteFile(filepath.Join(dir, "pid-"+strconv.Itoa(os.Getpid())), nil, 0o600)
 	switch mode {
+	case "blab":
+		fmt.Fprintf(os.Stderr, "no licence for %s or %s\x1b[31m\u009b31m\n", os.Getenv("FROM"), os.Getenv("API_KEY"))
+		os.Exit(3)
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence")
 		os.Exit(3)

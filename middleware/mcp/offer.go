@@ -90,7 +90,7 @@ func (s *server) list(ctx context.Context, c *conn) error {
 		return r.Prompts, r.NextCursor, nil
 	})
 	if err != nil {
-		o.fault(s.Name, "its prompts", err.Error())
+		o.fault(s.Name, "its prompts", s.told(err))
 	}
 	s.addPrompts(o, prompts)
 	if caps.Resources != nil {
@@ -249,10 +249,14 @@ func (s *server) effects(a *sdk.ToolAnnotations) toolview.Effects {
 	return e
 }
 
-// clean drops what has no business in a text that a model reads: control characters and broken encoding.
+// clean drops what has no business in a text that a model or a person reads: control characters, what turns the direction
+// of writing around, tags that nobody sees, and broken encoding.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ', 0x7f <= r && r <= 0x9f, 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069, 0xe0000 <= r && r <= 0xe007f:
 			return -1
 		}
 		return r

@@ -59,7 +59,7 @@ func (s *server) prompt(ctx context.Context, p *sdk.Prompt, words string) (middl
 		if ctx.Err() == nil && inner.Err() != nil {
 			err = context.Cause(inner)
 		}
-		return middleware.RouteReply{Text: fmt.Sprintf("The server %s did not give the prompt: %s", s.Name, clipped(clean(err.Error()), 2000))}, ctx.Err()
+		return middleware.RouteReply{Text: fmt.Sprintf("The server %s did not give the prompt: %s", s.Name, clipped(s.told(err), 2000))}, ctx.Err()
 	}
 	var reply middleware.RouteReply
 	var b strings.Builder

@@ -35,6 +35,8 @@ type server struct {
 	conn  *conn         // of ready
 	moved chan struct{} // closed, and made anew, when state changes
 	offer *offer        // what it offered last
+	// secrets are the values of its latest definition that no text may hold, the longest first.
+	secrets []string
 }
 
 func newServer(h *hub, def Server, lacking string) (*server, error) {
@@ -141,7 +143,7 @@ func (s *server) refresh(ctx context.Context, c *conn) {
 	within, cancel := context.WithTimeout(ctx, s.hub.opt.Start)
 	defer cancel()
 	if err := s.list(within, c); err != nil && ctx.Err() == nil {
-		s.hub.notice("server %s: its changed lists cannot be read, and what it offered before stays: %v", s.Name, err)
+		s.hub.notice("server %s: its changed lists cannot be read, and what it offered before stays: %s", s.Name, s.told(err))
 	}
 	pause := time.NewTimer(settling)
 	defer pause.Stop()
@@ -169,12 +171,13 @@ func (s *server) was() state {
 
 // become changes the state and tells who waits, and people.
 func (s *server) become(to state, why error) {
+	said := ""
+	if why != nil {
+		said = s.told(why)
+	}
 	s.mu.Lock()
 	from := s.state
-	s.state, s.why = to, ""
-	if why != nil {
-		s.why = why.Error()
-	}
+	s.state, s.why = to, said
 	if to != ready {
 		s.conn = nil
 	}
@@ -188,11 +191,11 @@ func (s *server) become(to state, why error) {
 	}()
 	switch {
 	case to == failed:
-		s.hub.notice("server %s failed: %v", s.Name, why)
+		s.hub.notice("server %s failed: %s", s.Name, said)
 	case to == reconnecting && from == ready:
-		s.hub.notice("server %s is lost and being connected again: %v", s.Name, why)
+		s.hub.notice("server %s is lost and being connected again: %s", s.Name, said)
 	case to == reconnecting:
-		s.hub.notice("server %s does not start and is tried again: %v", s.Name, why)
+		s.hub.notice("server %s does not start and is tried again: %s", s.Name, said)
 	case to == ready && s.hub.opened.Load():
 		s.hub.notice("server %s is connected", s.Name)
 	}
