@@ -147,7 +147,7 @@ var tree = group(
 	)},
 	named{"web", group(
 		"The web tools.",
-		named{"search", word(harmless, "The search backend: searxng:https://host, or brave:VARIABLE, the environment variable with its key.")},
+		named{"search", word(risky, "The search backend: searxng:https://host, or brave:VARIABLE, the environment variable with its key.")},
 		named{"allow_private", flag(false, riskyTrue, "Fetch from private addresses too.")},
 	)},
 	named{"subagents", group(

@@ -111,11 +111,10 @@ persona: terse
 permissions: {mode: plan, deny: [Bash]}
 tools: {allow: [], deny: [Grep], without_search: hide}
 workspace: {restrict_system: true}
-web: {search: "searxng:https://search.example"}
 memory: {provider: files}
 subagents: {depth: 0, multitask: 2}
 `})
-	s := load(t, root, t.TempDir())
+	s := load(t, root, write(t, map[string]string{"settings.yaml": "web: {search: 'searxng:https://search.example'}\n"}))
 	require.Empty(t, s.Diagnostics)
 	for name, want := range map[string]string{
 		"LangMiddleware":                `"Latin"`,

@@ -17,7 +17,6 @@ func TestEveryMiddlewareAndEveryPairClosesWhole(t *testing.T) {
 		".peri/settings.yaml": `
 language: Latin
 persona: terse
-web: {search: "searxng:https://search.example"}
 memory: {provider: files}
 `,
 		".peri/workflows/sweep.star":   "# Looks at everything.\n[agent(a, agent='reviewer').text for a in args]\n",
@@ -33,6 +32,7 @@ memory: {provider: files}
 		"plugins/kit/commands/send.md":           "---\ndescription: Sends it.\nallowed-tools: Read\n---\nSend $1.\n",
 		"plugins/kit/skills/polish/SKILL.md":     "---\nname: polish\ndescription: Polishes it.\n---\nPolish.\n",
 		"settings.yaml": `
+web: {search: "searxng:https://search.example"}
 openapi: {sources: {tide: {document: tide.yaml}}}
 lsp: {servers: {any: {command: sh, languages: [go]}}}
 hooks:
